@@ -1,7 +1,7 @@
-"""A cure while it is tried or kept, and the journal from which whoever comes next undoes it.
+"""A cure while it is tried or applied, and the journal from which whoever comes next undoes it.
 
 The journal is written before the computer is changed. It is in `/run`, as what a cure changes is in the kernel: neither
-outlives a reboot. Whoever has the journal's folder locked is at work; a journal without a lock is a dead process's.
+outlives a reboot. The process at work has the journal's folder locked; a journal without a lock is a dead process's.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Commands:
 
 @dataclass(frozen=True)
 class Journal:
-    """What is being changed, and what was there before."""
+    """A change of this computer, and the state from before."""
 
     cure: Commands
     before: State
@@ -195,13 +195,13 @@ class Held:
         Raises
         ------
         InputError
-            Another cure is kept already, or root should not run this unbloat at boot.
+            Another cure is applied already, or root should not run this unbloat at boot.
         RunError
             The cure cannot be loaded.
 
         """
         if other := kept():
-            raise InputError(f"{other.name} is kept already: unbloat line --undo")
+            raise InputError(f"{other.name} is applied already: unbloat line --undo")
         cure = self._journal.cure
         is_load = re.fullmatch(r"(sudo )?unbloat load [^;&|]*", cure.command) is not None
         has_unit = persists and not is_load
@@ -290,26 +290,26 @@ def recover(wait_s: float = 0.0) -> str | None:
 
 
 def kept() -> Commands | None:
-    """Return the cure that is kept, or was before the last boot and persists; none if there is none."""
+    """Return the cure that is applied, or was before the last boot and persists; none if there is none."""
     if journal := Journal.read(_path() / "kept.json"):
         return journal.cure
     return Commands(**json.loads(PERSISTED.read_text())) if PERSISTED.exists() else None
 
 
 def undo_kept() -> Commands:
-    """Undo the cure that is kept, and what loads it at boot.
+    """Undo the cure that is applied, and remove its unit.
 
     Raises
     ------
     InputError
-        No cure is kept.
+        No cure is applied.
     RunError
         This process lacks the rights, another one is trying a cure, or something of the cure stays.
 
     """
     cure = kept()
     if cure is None:
-        raise InputError("no cure is kept: unbloat line --apply loads one")
+        raise InputError("no cure is applied: unbloat line --apply loads one")
     with closing(Folder()) as folder:
         _recover(folder)
         journal = Journal.read(folder.kept)
@@ -340,7 +340,7 @@ def _forget_persisted() -> None:
 
 
 def _draining(undo: str) -> str:
-    """Let sockets that use a congestion control be no reason to leave it there."""
+    """Unload a congestion control although sockets use it."""
     return undo.replace("unbloat unload ", "unbloat unload --drain ")
 
 
