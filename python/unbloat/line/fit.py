@@ -1,10 +1,10 @@
 """The line that explains a measurement: direct estimates first, then the simulator in the loop.
 
-Each direction is fitted in the phase that loads it alone. For each class of queue a candidate starts from what the
-samples show directly. The phase is simulated with the connections that the client opened; the rate then grows by the
-ratio of measured and simulated goodput, the buffer by that of the delays, and so on, some times over. The candidate
-whose goodput, delays and losses differ least from the measured ones is the fit. The range of a key is what repeated
-simulations with other seeds and slightly other starts leave open.
+The phase that loads a direction alone fits it. A candidate of each class of queue starts from what the samples show
+directly. The simulator repeats the phase with the connections that the client opened. The rate then grows by the ratio
+of measured and simulated goodput, and the buffer by that of the delays, some times over. The candidate whose goodput,
+delays and losses differ least from the measured ones is the fit. A search along rate and buffer ends it. The range of a
+key is the spread of simulations with other seeds and slightly other starts.
 """
 
 from __future__ import annotations
@@ -76,9 +76,9 @@ class Fit:
     """How far the simulated goodput and delays are from the measured ones."""
     fits: bool
     why_not: tuple[str, ...] = ()
-    """What does not fit, a sentence each."""
+    """Sentences on the samples that the line does not explain."""
     notes: tuple[str, ...] = ()
-    """What the load could not show, a sentence each."""
+    """Sentences on what the load could not show."""
 
     @property
     def kind(self) -> Kind:
@@ -180,10 +180,11 @@ def view(
         return None
     carried, resent = np.zeros(len(grid)), 0.0
     owns = []
+    least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes are no load.
     for number in np.unique(transfers["connection"][mine]):
         of = mine & (transfers["connection"] == number)
         at = transfers["time_s"][of].astype(float) - start
-        carried += np.interp(grid, at, transfers["bytes"][of].astype(float), left=0.0)
+        carried += np.interp(grid, at, transfers["bytes"][of].astype(float) - least, left=0.0)
         owns.append(np.interp(grid, at, transfers["rtt_ms"][of].astype(float), left=math.nan, right=math.nan))
         again = transfers["retransmits"][of].astype(float)
         resent += float(np.nanmax(again)) if np.isfinite(again).any() else math.nan
@@ -195,7 +196,7 @@ def view(
     if has_own.any():
         own[has_own] = np.nanmedian(stacked[:, has_own], axis=0) - base_rtt_ms
     probes = {name: np.asarray(values) for name, values in tables["probes"].items()}
-    of = probes["phase"] == phase
+    of = (probes["phase"] == phase) & (probes["sent_s"].astype(float) >= start)
     sent = probes["sent_s"][of].astype(float) - start
     rtt = probes["rtt_ms"][of].astype(float)
     one_way = probes[f"{direction}_ms"][of].astype(float)
@@ -212,7 +213,7 @@ def view(
 
 @dataclass
 class Evidence:
-    """What is read from a measurement once."""
+    """Numbers and views that are read from a measurement once."""
 
     tables: Columns
     base_rtt_ms: float
@@ -226,6 +227,8 @@ class Evidence:
     views: dict[tuple[PhaseName, Direction], View]
     plan: Plan
     starts_s: dict[PhaseName, float]
+    probe_s: dict[PhaseName, float]
+    """The time from one probe to the next in each phase."""
     noise_ms: float
     """Jitter of probes without load."""
 
@@ -267,8 +270,7 @@ def evidence_of(measurement: Measurement) -> Evidence:
             found = view(tables, phase, direction, base_ms[direction], base_rtt_ms, is_alone=len(directions) == 1)
             if found:
                 views[phase, direction] = found
-    gaps = np.diff(probes["sent_s"].astype(float))
-    probe_s = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0.05
+    probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
     phases = tables["phases"]
     starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}
     seconds = {name: float(stop) - starts_s[name] for name, stop in zip(phases["phase"], phases["stop_s"], strict=True)}
@@ -277,9 +279,8 @@ def evidence_of(measurement: Measurement) -> Evidence:
         down_s=seconds.get("down", 0.0),
         up_s=seconds.get("up", 0.0),
         both_s=seconds.get("both", 0.0),
-        probe_s=min(0.1, max(0.01, round(probe_s, 3))),
         cc="bbr" if measurement.about.cc.startswith("bbr") else "cubic",
-        starts=_starts(tables, starts_s),
+        starts=_starts(tables, starts_s, base_rtt_ms / 1e3 if base_rtt_ms > 0 else 0.0),
     )
     return Evidence(
         tables,
@@ -290,12 +291,26 @@ def evidence_of(measurement: Measurement) -> Evidence:
         views,
         plan,
         starts_s,
+        probe_s,
         spread / 3,
     )
 
 
-def _starts(tables: Columns, starts_s: Mapping[PhaseName, float]) -> dict[PhaseName, dict[Direction, list[float]]]:
-    """Return when each connection was first seen, since its phase began."""
+def _interval_s(times: Numbers) -> float:
+    """Return the usual time from one probe to the next, in whole milliseconds."""
+    import numpy as np
+
+    gaps = np.diff(times)
+    return min(1.0, max(0.005, round(float(np.median(gaps[gaps > 0])), 3))) if (gaps > 0).any() else 0.05
+
+
+def _starts(
+    tables: Columns, starts_s: Mapping[PhaseName, float], base_rtt_s: float
+) -> dict[PhaseName, dict[Direction, list[float]]]:
+    """Return when each connection would have opened, since its phase began, to carry its first bytes when it did.
+
+    A simulated connection opens with the load. The client's connections are open before, so theirs may be negative.
+    """
     import numpy as np
 
     transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
@@ -304,13 +319,43 @@ def _starts(tables: Columns, starts_s: Mapping[PhaseName, float]) -> dict[PhaseN
         found[phase] = {}
         for direction in directions:
             mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
-            firsts = []
-            for number in np.unique(transfers["connection"][mine]):
-                times = transfers["time_s"][mine & (transfers["connection"] == number)].astype(float)
-                first = float(times.min()) - starts_s.get(phase, 0.0)
-                firsts.append(max(0.0, 0.0 if first < 0.05 else first))
+            each = [mine & (transfers["connection"] == number) for number in np.unique(transfers["connection"][mine])]
+            samples = [(transfers["time_s"][of].astype(float), transfers["bytes"][of].astype(float)) for of in each]
+            least = min((float(carried[0]) for _, carried in samples), default=0.0)
+            lag_s = base_rtt_s * (2.0 if direction == "up" else 1.5)
+            firsts, later = [], []
+            for times, carried in samples:
+                at = times - starts_s.get(phase, 0.0)
+                place = int(np.argmax(carried > least))
+                if carried[place] <= least:
+                    continue  # It never carried anything.
+                if at[0] > SOON_S:
+                    later.append(float(at[0]))
+                    continue
+                before = at[place - 1] if place else 0.0
+                usual = at[0] + lag_s
+                opened = at[0] if before - 0.01 <= usual <= at[place] + 0.01 else (before + at[place]) / 2 - lag_s
+                firsts.append(0.0 if abs(opened) < 0.01 else float(opened))
+            # The first bytes of the others wait in the queue that the very first ones fill.
+            firsts = [min(firsts)] * len(firsts) if firsts else []
+            if firsts and firsts[0] < -0.3 * base_rtt_s:
+                later = [at - _round_trip_s(tables, starts_s[phase] + at, base_rtt_s) for at in later]
+            firsts += later
             found[phase][direction] = sorted(firsts)
     return found
+
+
+SOON_S = 0.2
+"""Connections seen this soon began with the load, on an empty queue."""
+
+
+def _round_trip_s(tables: Columns, time_s: float, usual_s: float) -> float:
+    """Return the round-trip time of the probes just before a time."""
+    import numpy as np
+
+    sent, rtt = (np.asarray(tables["probes"][name], float) for name in ("sent_s", "rtt_ms"))
+    near = rtt[(sent > time_s - 1.0) & (sent < time_s) & np.isfinite(rtt)]
+    return float(np.median(near)) / 1e3 if len(near) else usual_s
 
 
 @dataclass
@@ -382,10 +427,10 @@ PENALTIES: dict[str, float] = {
     "policer": 0.1,
     "varying": 0.25,
 }
-"""What a class's score must be better by than that of a simpler one."""
+"""The margin by which a class's score must beat that of a simpler one."""
 
 
-def firsts(measured: View, idle_loss: float) -> dict[str, Side]:
+def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
     import numpy as np
 
@@ -405,7 +450,8 @@ def firsts(measured: View, idle_loss: float) -> dict[str, Side]:
             faster = 2 * HEADERS * measured.peak()
             found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
     middle = measured.wait(0.5)
-    is_low = not math.isfinite(middle) or middle < 3 * packet_ms + 4
+    # A fair queue serves a packet of each connection in turn; a probe waits for a turn if it comes more often.
+    is_low = not math.isfinite(middle) or middle < max(3, 0.8 * connections) * packet_ms + 4
     if is_low:
         found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
         tokens = measured.carried * HEADERS - rate / 8 * measured.times
@@ -567,7 +613,7 @@ class Fitter:
 
     def _first(self, measured: Mapping[Direction, View]) -> Line:
         """Return the line that samples suggest directly; a direction without load is as fast as the other."""
-        found = {each: firsts(seen, self._evidence.idle_loss)["fifo"] for each, seen in measured.items()}
+        found = {each: firsts(seen, self._evidence.idle_loss, 4)["fifo"] for each, seen in measured.items()}
         fastest = max(found.values(), key=lambda side: side.rate_bps)
         up, down = (found.get(each, Side(fastest.rate_bps, max(64e3, fastest.buffer_bytes))) for each in ("up", "down"))
         return Line(up, down, self._base_rtt_s(up, down))
@@ -587,7 +633,10 @@ class Fitter:
             each: [start + (draw.uniform(0, 0.03) if replica else 0.0) for start in starts]
             for each, starts in evidence.plan.starts[phase].items()
         }
-        plan = replace(evidence.plan, starts={phase: late})
+        early_s = round(max(0.0, -min((start for each in late.values() for start in each), default=0.0)) + 0.0005, 3)
+        late = {each: [start + early_s for start in starts] for each, starts in late.items()}
+        lengths: dict[str, Any] = {f"{phase}_s": evidence.plan.seconds(phase) + early_s}
+        plan = replace(evidence.plan, starts={phase: late}, probe_s=evidence.probe_s[phase], **lengths)
         longest = max(
             (
                 float(np.nanmax(evidence.views[phase, each].added, initial=0.0))
@@ -597,8 +646,9 @@ class Fitter:
             default=0.0,
         )
         wait_s = min(8.0, 1.5 * longest / 1e3 + evidence.base_rtt_ms / 1e3 + 0.2)
-        start_s = evidence.starts_s[phase]
-        tables = simulate_phase(line, plan, phase, start_s, wait_s=wait_s, seed=self._seed + 1 + replica)
+        begin_s = evidence.starts_s[phase] - early_s
+        tables = simulate_phase(line, plan, phase, begin_s, wait_s=wait_s, seed=self._seed + 1 + replica)
+        tables["phases"]["start_s"] = [evidence.starts_s[phase]]
         bases = {
             each: line.base_rtt_s * 500 + PROBE_BYTES * 8e3 / (side.line_bps or side.rate_bps)
             for each, side in (("up", line.up), ("down", line.down))
@@ -611,7 +661,7 @@ class Fitter:
     def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
         """Refine a candidate of each class; return the best."""
         tried = self.candidates.setdefault(measured.direction, {})
-        for name, side in firsts(measured, self._evidence.idle_loss).items():
+        for name, side in firsts(measured, self._evidence.idle_loss, self._connections(phase, measured)).items():
             tried[name] = self._refined(line, phase, measured, side)
         name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
         tried[name] = self._searched(line, phase, measured, tried[name])
@@ -631,6 +681,9 @@ class Fitter:
                             break
                         best = Candidate(side, score, residual, seen.get(measured.direction))
         return best
+
+    def _connections(self, phase: PhaseName, measured: View) -> int:
+        return len(self._evidence.plan.starts[phase][measured.direction])
 
     def _refined(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
         """Correct a candidate some times over; return the best of its forms."""
@@ -916,7 +969,8 @@ def where(evidence: Evidence, line: Line) -> Where:
                 return "host"
     rtt = hops["rtt_ms"].astype(float)
     is_idle = hops["phase"] == "idle"
-    calm, loaded = rtt[is_idle & np.isfinite(rtt)], rtt[~is_idle & np.isfinite(rtt)]
+    is_loaded = np.isin(hops["phase"].astype(str), ["down", "up", "both"])
+    calm, loaded = rtt[is_idle & np.isfinite(rtt)], rtt[is_loaded & np.isfinite(rtt)]
     if len(calm) and len(loaded) and added:
         more = float(np.median(loaded) - np.median(calm))
         if more > max(3.0, 0.5 * max(added.values())):
