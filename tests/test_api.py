@@ -204,7 +204,7 @@ def test_keys_are_a_table() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "keys: unknown section or key quue (did you mean queue?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+            "keys: unknown section or key quue (did you mean queue?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
         ),
     ):
         ub.scenario("home-dsl").keys("quue")
@@ -286,7 +286,7 @@ def test_several_values_are_a_grid() -> None:
         (
             {"rate": "1mbit", "rtt": "10ms", "queue": "coddel"},
             snapshot(
-                'link.bottleneck.queue.kind: must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not "coddel" (did you mean codel?)'
+                'link.bottleneck.queue.kind: must be one of droptail, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not "coddel" (did you mean codel?)'
             ),
         ),
         (
@@ -385,7 +385,7 @@ def test_errors_have_a_hint_of_what_to_try_next() -> None:
         "units: bit, kbit, mbit, gbit, tbit (kibit and so on for 1024), and bps to tbps for bytes a second"
     )
     assert hint(lambda: scenario.run({f"{link}.queue.kind": "heap"})) == snapshot(
-        "must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo"
+        "must be one of droptail, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo"
     )
     assert hint(lambda: scenario.run(cc="cubik")) == "did you mean cubic?"
     assert hint(lambda: ub.scenario("home-dls")) == "did you mean home-dsl?"

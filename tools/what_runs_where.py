@@ -89,7 +89,7 @@ def choices(section: str, key: str) -> list[str]:
 
 def each_queue(names: list[str], others: Settings) -> dict[str, Settings]:
     """Make a variant of each queue discipline."""
-    limits = {"droptail": "100p", "red": "150kb", "kernel:red": "150kb"}
+    limits = {"droptail": "100p", "drophead": "100p", "red": "150kb", "kernel:red": "150kb"}
     queues = {name: {"kind": name, **({"limit": limits[name]} if name in limits else {})} for name in names}
     return {f"`{name}`": {**others, "link.line.queue": queue} for name, queue in queues.items()}
 
@@ -239,7 +239,12 @@ def profiles() -> list[Row]:
 
 
 BDP: Settings = {"flows.0.window_controller_params": {"rtac": {"bdp": 68}}}
-IMPAIRMENTS: Settings = {"jitter": "5ms", "reorder": "1%", "duplicate": "1%"}
+IMPAIRMENTS: Settings = {
+    "jitter": "5ms",
+    "reorder": "1%",
+    "duplicate": "1%",
+    "policer": {"rate": "5mbit", "burst": "64kb"},
+}
 ACCESS = {"rate": "20mbit", "delay": "1ms", "queue": {"kind": "fq_codel"}}
 WMEM = {"max": "1mib", "notsent_lowat": "16kb"}
 DIFFERENT: Settings = {

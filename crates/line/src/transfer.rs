@@ -90,8 +90,7 @@ pub fn to_hex(token: &Token) -> String {
     token.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Reads a token from hexadecimal digits.
-pub fn from_hex(text: &str) -> Option<Token> {
+fn from_hex(text: &str) -> Option<Token> {
     let digits = text.as_bytes();
     if digits.len() != 2 * token::SIZE {
         return None;

@@ -46,11 +46,12 @@ impl Scenario {
     }
 
     /// Returns the bytes that may wait in queues on the way of a group's data; none if a queue has no limit. Queue
-    /// disciplines other than drop-tail count as unlimited: they keep their queues far shorter than their limits.
+    /// disciplines other than the two plain FIFOs count as unlimited: they keep their queues far shorter than their
+    /// limits.
     fn data_waits(&self, group: &FlowGroup) -> Option<u64> {
         self.passed(group, true).try_fold(0u64, |sum, (number, is_reverse)| {
             let queue = &self.links[number].direction(is_reverse).queue;
-            let limit = queue.limit().filter(|_| queue.simulated().is_none())?;
+            let limit = queue.limit().filter(|_| matches!(queue.simulated(), None | Some(Discipline::Drophead(_))))?;
             Some(sum.saturating_add(bytes(limit, group.packet)))
         })
     }

@@ -85,7 +85,7 @@ fn in_uplink(link: &Link) -> Option<OnlyInTheSimulator> {
         Service::Own(Transmitter::Rate(_)) => match &link.queue {
             Queue::Droptail { ecn_threshold: Some(_), .. } => only("queue.ecn_threshold", OnlyThere::HostQueue),
             queue => match queue.simulated()? {
-                Discipline::Red(_) | Discipline::Pie(_) | Discipline::FqPie(_) => {
+                Discipline::Drophead(_) | Discipline::Red(_) | Discipline::Pie(_) | Discipline::FqPie(_) => {
                     only("queue.kind", OnlyThere::HostQueue)
                 }
                 _ => None,

@@ -1,13 +1,16 @@
-//! Impairments of links besides delay and losses: jitter, reordering, duplication, outages, and changes of the rate.
+//! Impairments of links besides delay and losses: jitter, reordering, duplication, outages, policers, and changes of the
+//! rate.
 
 use crate::declare::{choice, section};
 use crate::quantity::Share;
 use crate::schema::{DELAYS, RATES, SOME_TIME, TIMES};
-use crate::units::{Nanos, Rate};
+use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
 /// The range of the time by which a packet can be held back.
 const SHORT_DELAYS: &str = "1ns..3600s";
+/// The range of a token bucket's size.
+const BURSTS: &str = "1b..1gib";
 
 section! {
     /// The impairments of one direction of a link.
@@ -21,6 +24,9 @@ section! {
         pub duplicate: f64 [Share] = Default("0%");
         /// times when this direction is down, in order
         pub outages: Vec<Outage> = Means("always up");
+        /// token bucket in front of the queue, which drops the packets that exceed it
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub policer: Option<Policer> = Means("every packet reaches the queue");
     }
 }
 
@@ -121,6 +127,17 @@ section! {
         pub lasts("for"): Nanos = Required, SOME_TIME;
         /// lose packets whose last bit is sent during the outage; by default packets wait in the queue
         pub lose: bool = Default("false");
+    }
+}
+
+section! {
+    /// A token bucket that drops what exceeds it, as `police` of tc(8) with `conform-exceed drop`.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Policer in "policer" {
+        /// rate at which the bucket fills, in bits of IP packets
+        pub rate: Rate = Required, RATES;
+        /// size of the bucket, which is full at the start
+        pub burst: Bytes = Required, BURSTS;
     }
 }
 

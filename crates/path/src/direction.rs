@@ -1,7 +1,7 @@
 //! The directions of a scenario's links: the numbers of their ports, and their random streams.
 
 use crate::channel::PortId;
-use crate::qdisc::{self, AnyQdisc};
+use crate::qdisc::{self, AnyQdisc, Policed, Policer};
 use model::stream;
 use model::units::Rate;
 use model::{Link, Scenario};
@@ -27,7 +27,7 @@ pub(crate) fn purpose(port: PortId) -> u64 {
     2 * (port as u64 / 2) + if is_reverse(port) { 2 } else { 1 }
 }
 
-/// Creates the queue discipline before a direction of a link.
+/// Creates the queue discipline before a direction of a link, with its policer.
 ///
 /// # Panics
 /// Panics if the discipline is one of the kernel's.
@@ -35,5 +35,9 @@ pub(crate) fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> A
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
     let rate = Rate(link.service.capacity().mean as u64);
     let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, stream::QDISC + purpose);
-    discipline.expect("a kernel qdisc is no part of this program")
+    let discipline = discipline.expect("a kernel qdisc is no part of this program");
+    match &link.impairments.policer {
+        Some(policer) => AnyQdisc::Policed(Box::new(Policed::new(Policer::new(policer), discipline))),
+        None => discipline,
+    }
 }

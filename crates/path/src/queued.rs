@@ -363,8 +363,9 @@ mod tests {
             vec![Outage { at: Nanos::from_millis(at), lasts: Nanos::from_millis(lasts), lose }]
         });
         let outages = prop_oneof![Just(vec![]), outage];
-        (prop::option::of(jitter), prop::option::of(reorder), prop_oneof![Just(0.0), Just(0.2)], outages)
-            .prop_map(|(jitter, reorder, duplicate, outages)| Impairments { jitter, reorder, duplicate, outages })
+        (prop::option::of(jitter), prop::option::of(reorder), prop_oneof![Just(0.0), Just(0.2)], outages).prop_map(
+            |(jitter, reorder, duplicate, outages)| Impairments { jitter, reorder, duplicate, outages, policer: None },
+        )
     }
 
     proptest! {

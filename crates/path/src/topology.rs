@@ -159,8 +159,8 @@ impl<'a> Topology<'a> {
 /// Creates a port in this program.
 fn of_link<X>(link: &Link, scenario: &Scenario, purpose: u64) -> Port<X> {
     let Scenario { seed, warmup, duration, .. } = *scenario;
-    if let Queue::Droptail { limit, ecn_threshold } = link.queue {
-        return Port::Fifo(FifoPort::new(link, (limit, ecn_threshold), seed, purpose, warmup, duration));
+    if let (Queue::Droptail { limit, ecn_threshold }, None) = (&link.queue, link.impairments.policer) {
+        return Port::Fifo(FifoPort::new(link, (*limit, *ecn_threshold), seed, purpose, warmup, duration));
     }
     let output = LinkOutput::new(link, seed, purpose, warmup, duration);
     Port::Queued(Box::new(QueuedPort::new(discipline_of(link, scenario, purpose), output)))

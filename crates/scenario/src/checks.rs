@@ -2,8 +2,9 @@
 
 use model::app::{App, Video};
 use model::declare::Declared;
-use model::impairments::{Impairments, RateChange};
+use model::impairments::{Impairments, Policer, RateChange};
 use model::queue::Discipline;
+use model::schema::{OF_THE_KERNEL, QUEUES};
 use model::section::Section;
 use model::skb::truesize;
 use model::units::{Bytes, Nanos, Rate};
@@ -75,6 +76,7 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
             queue(section, &link.queue, scenario.largest_packet(number, is_reverse));
         }
         impairments(section, link);
+        policer(section, link, scenario.largest_packet(number, is_reverse));
         kernel_link(section, link, scenario.emulator);
     }
     if reverse.get("queue").is_some() || scenario.shared_queue(number, true).is_some() {
@@ -178,12 +180,26 @@ fn impairments(section: &Section, link: &Link) {
     }
 }
 
+/// Checks that a packet of `largest` bytes fits the policer's bucket.
+fn policer(section: &Section, link: &Link, largest: Bytes) {
+    if let Some(Policer { burst, .. }) = link.impairments.policer
+        && burst < largest
+    {
+        let message = format!("{burst} has no room for one packet of {largest}; write at least that");
+        section.child("policer", Policer::SECTION).complain("burst", message);
+    }
+}
+
 /// Checks that the kernel's shaper and queues can be a link.
 fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     if let (Some(discipline), Emulator::Netem) = (link.queue.simulated(), emulator) {
         let name = discipline.name();
-        let message = format!("{name} needs emulator = \"unbloat\"; with \"netem\" write kernel:{name}");
-        section.queue().complain("kind", message);
+        let kernels = format!("{OF_THE_KERNEL}{name}");
+        let instead = match QUEUES.contains(&kernels.as_str()) {
+            true => format!("with \"netem\" write {kernels}"),
+            false => "\"netem\" does not have it".into(),
+        };
+        section.queue().complain("kind", format!("{name} needs emulator = \"unbloat\"; {instead}"));
     }
     let whose = match (&link.queue, emulator) {
         (queue, _) if queue.is_of_kernel() => queue.name(),
@@ -229,10 +245,10 @@ fn not_in_a_cell(section: &Section, link: &Link, whose: &str) {
     }
 }
 
-/// Rejects impairments other than delay and losses for `netem`: reordered or duplicated packets would look like lost
-/// ones.
+/// Rejects policers, and impairments of the channel other than delay and losses, for `netem`: reordered or duplicated
+/// packets would look like lost ones.
 fn netem(section: &Section, impairments: &Impairments) {
-    for key in impairments.in_the_channel() {
+    for key in impairments.in_the_channel().chain(impairments.policer.map(|_| "policer")) {
         section.complain(
             key,
             "is not supported with emulator = \"netem\"; leave it out, or write emulator = \

@@ -153,6 +153,10 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
         );
     }
     let impairments = &forward.impairments;
+    if impairments.policer.is_some() {
+        let message = format!("{whose}, whose flows would learn of each drop; set it on a later link");
+        link.complain("policer", message);
+    }
     let asked = [
         ("jitter", impairments.jitter.is_some()),
         ("reorder", impairments.reorder.is_some()),

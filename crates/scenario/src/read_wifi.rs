@@ -98,10 +98,10 @@ pub(crate) fn queues(scenario: &mut Scenario, cells: &[Section], links: &[(Secti
             let is_reverse = scenario.leads_from_station(link);
             let (reverse, forward) = &links[link];
             let section = if is_reverse { reverse } else { forward };
-            if section.get("queue").is_some() {
+            for key in ["queue", "policer"].into_iter().filter(|key| section.get(key).is_some()) {
                 let message = "cannot be set together with the cell's queue, which holds the packets of all stations; leave one \
                      of the two out";
-                section.complain("queue", message);
+                section.complain(key, message);
             }
             scenario.links[link].direction_mut(is_reverse).queue = queue.clone();
         }

@@ -5,9 +5,11 @@ use crate::invariants::capacity_bytes;
 use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
-use model::impairments::{Distribution, Jitter, Outage, Rates, Reorder};
+use model::app::{App, Udp};
+use model::impairments::{Distribution, Jitter, Outage, Policer, Rates, Reorder};
+use model::queue::{Discipline, Drophead};
 use model::units::{Bytes, Nanos, Rate};
-use model::{FlowGroup, Limit, Scenario, Service, Transmitter};
+use model::{FlowGroup, Limit, Queue, Scenario, Service, Transmitter};
 use proptest::prelude::*;
 use unbloat_engine::Options;
 use unbloat_engine::packet::{Data, flag};
@@ -172,6 +174,38 @@ fn an_outage_is_no_idle_time() {
     let record = &run(&s, &Options::default()).run.links[0];
     assert!(record.utilisation_percent > 99.9, "{} %", record.utilisation_percent);
     assert!(record.queue_delay.queue_delay_ms_max.unwrap() > 2000.0);
+}
+
+/// Datagrams of 16 Mbit/s meet a policer of 8 Mbit/s. Until the last of them comes at 9.9995 s, it passes the 150 kB of
+/// its full bucket and 9999 kB more. None waits.
+#[test]
+fn a_policer_passes_its_burst_and_its_rate() {
+    let mut s = scenario(10);
+    let udp = App::Udp(Udp { rate: Rate(16_000_000), packet: Bytes(1000) });
+    s.flows = vec![FlowGroup { app: Some(udp), ..flow("reno") }];
+    s.links[0].forward.service = Rate(100_000_000).into();
+    s.links[0].forward.impairments.policer = Some(Policer { rate: Rate(8_000_000), burst: Bytes(150_000) });
+    let run = run(&s, &Options::default()).run;
+    let (link, flow) = (&run.links[0], &run.flows[0]);
+    assert_eq!((flow.sent_packets, flow.lost_packets, link.drops), (20_000, 9851, 9851));
+    assert_eq!(link.queue_delay.queue_delay_ms_max, Some(0.0));
+}
+
+/// A full queue holds 50 packets of 1.2 ms. The hole that its tail leaves reaches the receiver behind them, and the hole
+/// that its head leaves at once.
+#[test]
+fn a_drop_at_the_head_is_seen_a_queue_earlier() {
+    let first_hole = |queue: Queue| {
+        let mut s = steady(4, 200);
+        s.links[0].forward.queue = queue;
+        let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+        assert!(outcome.run.links[0].drops > 0);
+        let hole = script.acks.iter().find(|(_, ack)| !ack.blocks().is_empty()).expect("a loss is reported");
+        hole.0
+    };
+    let limit = Limit::Packets(50);
+    let (head, tail) = (first_hole(Discipline::Drophead(Drophead { limit }).into()), first_hole(droptail(limit)));
+    assert_eq!(tail.since(head), Nanos::from_micros(50 * 1200));
 }
 
 /// Over a minute of 400 packets a second, each second copy makes the receiver report a duplicate.

@@ -295,7 +295,7 @@ prop_compose! {
             *end = outage.end();
             Some(outage)
         });
-        Impairments { jitter, reorder, duplicate, outages: outages.collect() }
+        Impairments { jitter, reorder, duplicate, outages: outages.collect(), policer: None }
     }
 }
 

@@ -6,7 +6,8 @@ use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
 use crate::written;
-use model::queue::{Codel, Discipline};
+use model::impairments::Policer;
+use model::queue::{Codel, Discipline, Drophead};
 use model::records::{self, Run};
 use model::units::{Bytes, Nanos, Rate};
 use model::{
@@ -36,6 +37,36 @@ fn every_invariant_holds_in_random_networks() {
         }
     };
     std::thread::scope(|scope| [(); 2].map(|()| scope.spawn(check_some)).map(|worker| worker.join().unwrap()));
+}
+
+/// The invariants hold with a policer in front of each queue, and with queues that drop from their heads.
+#[test]
+fn every_invariant_holds_behind_policers_and_in_drop_head_queues() {
+    for number in 0..60 {
+        let mut scenario = invariants::numbered(number).current();
+        for link in 0..scenario.links.len() {
+            for is_reverse in [false, true] {
+                let is_of_a_host = !is_reverse && scenario.hosts.iter().any(|host| host.uplink == link);
+                if is_of_a_host
+                    || scenario.shared_queue(link, is_reverse).is_some()
+                    || scenario.links[link].hop().is_some()
+                {
+                    continue;
+                }
+                let burst = Bytes(scenario.largest_packet(link, is_reverse).0 * (1 + number % 40));
+                let direction = scenario.links[link].direction_mut(is_reverse);
+                let rate = Rate((direction.service.capacity().mean * (0.2 + number as f64 / 50.0)) as u64);
+                direction.impairments.policer = Some(Policer { rate, burst });
+                if let Some(limit) = direction.queue.limit().filter(|_| (number + link as u64).is_multiple_of(2)) {
+                    direction.queue = Discipline::Drophead(Drophead { limit }).into();
+                }
+            }
+        }
+        let folder = tempfile::tempdir().unwrap();
+        let text = scenario::to_toml(&written::write_traces(&scenario, folder.path()).unwrap());
+        let checked = panic::catch_unwind(|| invariants::check(&scenario));
+        assert!(checked.is_ok(), "{text}");
+    }
 }
 
 /// The file of each random network describes it in full, so that a finding can be repeated from the file.

@@ -22,6 +22,7 @@ const TICK: u64 = 64;
 /// Returns a sentence if the parameters contradict each other.
 pub fn of_discipline(discipline: &Discipline, said: Said, rate: Rate) -> Result<Qdisc, String> {
     let options = match discipline {
+        Discipline::Drophead(_) => return Err(format!("{} is not a queue of the kernel", discipline.name())),
         Discipline::PfifoFast(_) => None,
         Discipline::Prio(prio) => Some(priorities(prio.bands)),
         Discipline::Red(red) => Some(red::options(red, rate)?),

@@ -25,6 +25,8 @@ kinds! {
     #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
     #[serde(tag = "discipline", rename_all = "snake_case")]
     pub enum Discipline {
+        /// Drops the oldest packets of a full queue.
+        Drophead(Drophead),
         /// Drops at random, more often the longer the mean queue is.
         Red(Red),
         /// Drops when packets have waited too long for too long.
@@ -104,6 +106,7 @@ impl Discipline {
     /// Returns the room for waiting packets in all bands; none if the limit is in memory.
     pub fn limit(&self) -> Option<Limit> {
         let packets = match self {
+            Discipline::Drophead(drophead) => return Some(drophead.limit),
             Discipline::Red(red) => return Some(Limit::Bytes(red.limit)),
             Discipline::Cake(_) => return None,
             Discipline::Codel(codel) => codel.limit,
@@ -114,6 +117,17 @@ impl Discipline {
             Discipline::PfifoFast(pfifo_fast) => Prio::default().bands * pfifo_fast.limit,
         };
         Some(Limit::Packets(packets.into()))
+    }
+}
+
+section! {
+    /// A FIFO that drops from its head.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Drophead in "drophead" {
+        "kind" = KeyType::Choice(&["drophead"]), Required =>
+            "first in, first out; a full queue drops its oldest packets to make room for a new one";
+        /// room for waiting packets, without the one in transmission
+        pub limit: Limit = Required;
     }
 }
 

@@ -6,7 +6,8 @@ mod red;
 pub use crate::declare::Said;
 use crate::declare::Written;
 pub use discipline::{
-    Atm, Bfifo, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, KernelFifo, Pfifo, PfifoFast, Pie, Prio,
+    Atm, Bfifo, Cake, Codel, Diffserv, Discipline, Drophead, FlowMode, FqCodel, FqPie, KernelFifo, Pfifo, PfifoFast,
+    Pie, Prio,
 };
 pub use red::{Red, RedArithmetic, RedBounds};
 

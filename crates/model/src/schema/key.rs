@@ -17,6 +17,7 @@ pub struct Key {
     /// * `lte.NAME`, `mesh.NAME`: an LTE cell, a mesh
     /// * `loss`: a table in place of either direction's share of losses
     /// * `rates`, `outages`: each entry of either direction's list; `down`: each outage of a mesh's node
+    /// * `policer`: this table of either direction
     /// * `access`, `tcp_rmem`, `clock`, `arrivals`: these tables of a group
     /// * `pareto` and the others of [`Sizes`]: a table in place of a group's size
     /// * `profile`: a table in place of a profile's name

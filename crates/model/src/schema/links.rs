@@ -4,7 +4,7 @@ use super::key::Absence::Required;
 use super::key::KeyType::Table;
 use super::key::{Key, keys};
 use crate::declare::{Declared, count, flat, in_section};
-use crate::impairments::{Impairments, Jitter, Outage, RateChange, RateChanges, Reorder};
+use crate::impairments::{Impairments, Jitter, Outage, Policer, RateChange, RateChanges, Reorder};
 use crate::lte::UserKeys;
 use crate::{Gemodel, LinkKeys, ReverseKeys, StationKeys, TransmitterKeys, WifiCell};
 
@@ -40,5 +40,6 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     &OF_REVERSE,
     RateChange::KEYS,
     Outage::KEYS,
+    Policer::KEYS,
     Gemodel::KEYS,
 ];

@@ -1,6 +1,6 @@
 //! The queue disciplines of a scenario.
 
-use super::{Cake, Codel, Fifo, FqCodel, FqPie, Pie, Prio, Qdisc, Red, Skb};
+use super::{Cake, Codel, Fifo, FqCodel, FqPie, Pie, Policed, Prio, Qdisc, Red, Skb};
 use crate::rng;
 use model::Queue;
 use model::queue::Discipline;
@@ -19,6 +19,7 @@ pub enum AnyQdisc {
     FqPie(Box<FqPie>),
     Prio(Prio),
     Cake(Box<Cake>),
+    Policed(Box<Policed>),
 }
 
 /// Creates the discipline of a queue before a transmitter.
@@ -31,6 +32,7 @@ pub fn of(queue: &Queue, rate: Rate, mtu: u32, seed: u64, purpose: u64) -> Optio
     }
     let rng = rng(seed, purpose);
     Some(match queue.simulated()? {
+        Discipline::Drophead(drophead) => AnyQdisc::Fifo(Fifo::dropping_head(drophead.limit)),
         Discipline::Red(red) => AnyQdisc::Red(Box::new(Red::new(red, rate, rng))),
         Discipline::Codel(codel) => AnyQdisc::Codel(Codel::new(codel, mtu)),
         Discipline::FqCodel(fq_codel) => AnyQdisc::FqCodel(Box::new(FqCodel::new(fq_codel, mtu, rng))),
@@ -53,6 +55,7 @@ macro_rules! each {
             AnyQdisc::FqPie($qdisc) => $call,
             AnyQdisc::Prio($qdisc) => $call,
             AnyQdisc::Cake($qdisc) => $call,
+            AnyQdisc::Policed($qdisc) => $call,
         }
     };
 }

@@ -19,6 +19,7 @@ mod hash;
 mod occupancy;
 mod packets;
 mod pie;
+mod policer;
 mod prio;
 mod red;
 mod round_robin;
@@ -36,6 +37,7 @@ pub use fq_codel::FqCodel;
 pub use fq_pie::FqPie;
 pub(crate) use occupancy::Occupancy;
 pub use pie::Pie;
+pub use policer::{Policed, Policer};
 pub use prio::Prio;
 pub use red::Red;
 

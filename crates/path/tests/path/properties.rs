@@ -150,7 +150,7 @@ prop_compose! {
             Some(outage)
         });
         let reorder = reorder.filter(|_| !ordered);
-        let impairments = Impairments { jitter, reorder, duplicate, outages: outages.collect() };
+        let impairments = Impairments { jitter, reorder, duplicate, outages: outages.collect(), policer: None };
         model::Link { impairments, service: rates.unwrap_or(link.service), ..link }
     }
 }

@@ -1,7 +1,7 @@
 //! Properties of every queue discipline with every train of packets.
 
 use model::queue::{
-    Atm, Cake, Codel, Diffserv, Discipline, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
+    Atm, Cake, Codel, Diffserv, Discipline, Drophead, FlowMode, FqCodel, FqPie, PfifoFast, Pie, Prio, Red, RedBounds,
 };
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Queue};
@@ -123,16 +123,18 @@ prop_compose! {
     }
 }
 
+fn limit() -> impl Strategy<Value = Limit> {
+    prop_oneof![
+        packets().prop_map(|n| Limit::Packets(n.into())),
+        (1500u64..60_000).prop_map(|bytes| Limit::Bytes(Bytes(bytes)))
+    ]
+}
+
 fn queue() -> impl Strategy<Value = Queue> {
-    let limit = || {
-        prop_oneof![
-            packets().prop_map(|n| Limit::Packets(n.into())),
-            (1500u64..60_000).prop_map(|bytes| Limit::Bytes(Bytes(bytes)))
-        ]
-    };
     let droptail = (prop::option::of(limit()), prop::option::of(limit()))
         .prop_map(|(limit, ecn_threshold)| Queue::Droptail { limit, ecn_threshold });
     let discipline = prop_oneof![
+        limit().prop_map(|limit| Discipline::Drophead(Drophead { limit })),
         red(),
         codel().prop_map(Discipline::Codel),
         fq_codel(),
@@ -142,7 +144,7 @@ fn queue() -> impl Strategy<Value = Queue> {
         packets().prop_map(|limit| Discipline::PfifoFast(PfifoFast { limit })),
         cake(),
     ];
-    prop_oneof![1 => droptail, 8 => discipline.prop_map(Queue::from)]
+    prop_oneof![1 => droptail, 9 => discipline.prop_map(Queue::from)]
 }
 
 /// A step of a train: after `gap_us`, `arrive` packets of a flow arrive, then the discipline is
@@ -319,6 +321,27 @@ proptest! {
     fn disciplines_keep_their_contract(queue in queue(), train in train(), seed: u16) {
         let run = || Examiner::new(&queue, seed.into()).run(&queue, &train);
         prop_assert_eq!(run(), run());
+    }
+
+    /// A drop-head queue has a packet that just arrived, and all that wait are newer than each that
+    /// it dropped.
+    #[test]
+    fn a_drop_head_queue_keeps_the_newest(limit in limit(), train in train()) {
+        let mut examiner = Examiner::new(&Discipline::Drophead(Drophead { limit }).into(), 1);
+        let mut id = 0;
+        for Step { flow, bytes, arrive, leave, .. } in train {
+            for _ in 0..arrive {
+                examiner.enqueue(skb(id, flow, bytes));
+                prop_assert!(examiner.inside.contains_key(&id));
+                id += 1;
+                if let Some(PacketEvent::Dropped(dropped, _)) = examiner.events.last() {
+                    prop_assert!(examiner.inside.keys().all(|waiting| *waiting > dropped.id));
+                }
+            }
+            (0..leave).for_each(|_| {
+                examiner.dequeue();
+            });
+        }
     }
 
     /// CAKE's shaper takes, from one packet to the next, at least the time of the first on the

@@ -192,6 +192,7 @@ fn what_a_host_on_a_kernel_lacks_is_named() {
             "host.pc.classifier_params.no_overtake",
         ),
         (&[("link.line.queue", r#"{ kind = "pie" }"#)], "link.line.queue.kind"),
+        (&[("link.line.queue", r#"{ kind = "drophead", limit = "100p" }"#)], "link.line.queue.kind"),
         (&[("link.line.queue", r#"{ ecn_threshold = "10p" }"#)], "link.line.queue.ecn_threshold"),
         (&[("link.line.rates", r#"[{ at = "1ms", rate = "1mbit" }]"#)], "link.line.rates"),
         (&[("link.line.outages", r#"[{ at = "1ms", for = "1ms" }]"#)], "link.line.outages"),

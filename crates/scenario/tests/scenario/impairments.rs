@@ -1,10 +1,10 @@
 //! Tests of reading impairments of links, random starts, and limits in bandwidth-delay products.
 
-use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::impairments::{Distribution, Impairments, Jitter, Outage, Policer, Rates, Reorder};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Queue, Scenario, Service, Transmitter};
 use std::path::Path;
-use unbloat_scenario::load_text;
+use unbloat_scenario::{load_text, to_toml};
 
 const BASE: &str = r#"
 duration = "60s"
@@ -37,6 +37,7 @@ fn each_direction_has_its_own() {
         ("link.bottleneck.reorder", "1%"),
         ("link.bottleneck.duplicate", "2%"),
         ("link.bottleneck.outages", r#"[{ at = "5s", for = "2s" }, { at = "7s", for = "1s", lose = true }]"#),
+        ("link.bottleneck.policer", r#"{ rate = "50mbit", burst = "64kb" }"#),
         ("link.bottleneck.reverse.jitter", "1ms"),
         ("link.bottleneck.reverse.jitter_distribution", "normal"),
         ("link.bottleneck.reverse.jitter_reorder", "true"),
@@ -52,6 +53,7 @@ fn each_direction_has_its_own() {
             reorder: Some(Reorder { share: 0.01, gap: 1, by: None }),
             duplicate: 0.02,
             outages: vec![outage(5, 2, false), outage(7, 1, true)],
+            policer: Some(Policer { rate: Rate(50_000_000), burst: Bytes(64_000) }),
         }
     );
     assert_eq!(
@@ -100,7 +102,9 @@ fn a_limit_follows_the_rate_and_the_round_trip() {
     assert_eq!(limit(&[(key, "2BDP"), ("flows.0.access.delay", "5ms")]), Some(Limit::Bytes(Bytes(150_000))));
     assert_eq!(limit(&[(key, "0.001bdp")]), Some(Limit::Bytes(Bytes(1500))));
     assert_eq!(limit(&[(key, "1bdp"), ("link.bottleneck.queue.kind", "codel")]), Some(Limit::Packets(34)));
-    assert_eq!(limit(&[(key, "1bdp"), ("link.bottleneck.queue.kind", "red")]), Some(Limit::Bytes(Bytes(50_000))));
+    for kind in ["red", "drophead"] {
+        assert_eq!(limit(&[(key, "1bdp"), ("link.bottleneck.queue.kind", kind)]), Some(Limit::Bytes(Bytes(50_000))));
+    }
     let half = ("link.bottleneck.rates", r#"[{ at = "30s", rate = "10mbit" }]"#);
     assert_eq!(limit(&[(key, "1bdp"), half]), Some(Limit::Bytes(Bytes(37_500))));
     let kernel = base(&[(key, "1bdp"), ("link.bottleneck.queue.kind", "kernel:fq_codel")]);
@@ -196,13 +200,17 @@ fn starts_are_drawn_evenly_for_each_flow() {
 fn impairments_survive_being_written() {
     let plain = serde_json::to_string(&base(&[])).unwrap();
     assert!(!plain.contains("impairments") && !plain.contains("start_spread"));
+    let impaired = serde_json::to_string(&base(&[("link.bottleneck.jitter", "5ms")])).unwrap();
+    assert!(impaired.contains("impairments") && !impaired.contains("policer"));
     let s = base(&[
         ("link.bottleneck.jitter", "5ms"),
         ("link.bottleneck.rates", r#"[{ at = "15s", rate = "2mbit" }]"#),
         ("link.bottleneck.outages", r#"[{ at = "5s", for = "2s" }]"#),
-        ("link.bottleneck.queue.limit", "1bdp"),
+        ("link.bottleneck.policer", r#"{ rate = "5mbit", burst = "9kb" }"#),
+        ("link.bottleneck.queue", r#"{ kind = "drophead", limit = "1bdp" }"#),
         ("flows.0.start", "0s..1s"),
     ]);
+    assert_eq!(read(&to_toml(&s), &[]), s);
     assert_eq!(serde_json::from_str::<Scenario>(&serde_json::to_string(&s).unwrap()).unwrap(), s);
     assert_eq!(serde_json::from_str::<Scenario>(&plain).unwrap(), base(&[]));
 }

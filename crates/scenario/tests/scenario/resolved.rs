@@ -78,6 +78,7 @@ fn what_is_not_known_here_is_refused() {
 #[test]
 fn so_is_one_with_a_discipline_of_our_own() {
     for queue in [
+        "drophead\", limit = \"200kb",
         "red\", limit = \"200kb",
         "codel",
         "fq_codel",

@@ -72,6 +72,13 @@ fn limits_go_by_what_a_lone_sender_carries() {
     let experiment = load_text(&shared, "test.toml", Path::new(""), &[]).unwrap_or_else(|error| panic!("{error}"));
     let s = &experiment.points[0].scenario;
     assert_eq!((limit(s), s.wifi[0].queue.as_ref().and_then(Queue::limit)), (expected, expected));
+    let policed = |key: &str| {
+        let policer = (key.to_string(), "{ rate = \"5mbit\", burst = \"9kb\" }".to_string());
+        load_text(&shared, "test.toml", Path::new(""), &[policer]).map_err(|error| error.to_string())
+    };
+    let error = policed("link.phone.policer").expect_err("the queue is the cell's");
+    assert!(error.starts_with("link.phone.policer: cannot be set together with the cell's queue"), "{error}");
+    assert!(policed("link.phone.reverse.policer").is_ok());
 }
 
 #[test]

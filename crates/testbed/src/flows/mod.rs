@@ -6,3 +6,4 @@ pub mod monitor;
 pub mod plan;
 pub mod refill;
 pub mod sockets;
+pub mod tcp_info;

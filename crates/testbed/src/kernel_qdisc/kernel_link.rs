@@ -20,6 +20,7 @@ use model::queue::{Cake, Discipline, Who};
 use model::units::Nanos;
 use model::{self, Emulator, Loss, Queue, Scenario, Service, Transmitter};
 use netlink_packet_route::tc::TcHandle;
+use path::qdisc::Policer;
 use path::{
     DelayLine, DropReason, Ecn, External, ExternalPort, Gone, LinkOutput, LinkStats, Packet, PacketId, Pool, Transit,
 };
@@ -31,6 +32,7 @@ const CE: u8 = 3;
 
 /// The queue, transmitter and channel of a link, with their statistics.
 pub struct KernelLink {
+    policer: Option<Policer>,
     queue: QdiscDevice,
     waiting: QueueTracker,
     /// The lag of the shaper; none where the discipline shapes too, and packets are ready when they come.
@@ -75,7 +77,8 @@ impl KernelLink {
         };
         let output = LinkOutput::new(&link, scenario.seed, purpose, scenario.warmup, scenario.duration);
         let lag = (!is_shaper(&link.queue)).then(|| ShaperLag::new(tolerance));
-        Ok(KernelLink { queue, waiting: QueueTracker::default(), lag, output, channel })
+        let policer = link.impairments.policer.as_ref().map(Policer::new);
+        Ok(KernelLink { policer, queue, waiting: QueueTracker::default(), lag, output, channel })
     }
 
     /// Returns the files at which packets come out of the kernel.
@@ -161,7 +164,8 @@ impl External<PacketInfo, Surroundings> for KernelLink {
         around.note_handing_over(now);
         let info = packets.get_mut(id);
         let packet = around.buffers.bytes(info);
-        match self.queue.offer(packet) {
+        let conforms = self.policer.as_mut().is_none_or(|policer| policer.admits(now, info.bytes()));
+        match if conforms { self.queue.offer(packet) } else { Ok(false) } {
             Ok(true) => self.waiting.enter(&packet[tun::HEADER..], now, id),
             Ok(false) => {
                 self.output.stats.dropped(now);

@@ -95,4 +95,7 @@ fn what_the_kernel_s_own_links_cannot_do() {
     let own = [("emulator", "netem"), ("link.bottleneck.queue", "{ kind = \"codel\" }")];
     let expected = "link.bottleneck.queue.kind: codel needs emulator = \"unbloat\"; with \"netem\" write kernel:codel";
     assert_eq!(sentence(BASE, &own), expected);
+    let ours_alone = [("emulator", "netem"), ("link.bottleneck.queue.kind", "drophead")];
+    let expected = "link.bottleneck.queue.kind: drophead needs emulator = \"unbloat\"; \"netem\" does not have it";
+    assert_eq!(sentence(BASE, &ours_alone), expected);
 }

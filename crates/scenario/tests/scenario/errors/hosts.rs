@@ -44,6 +44,9 @@ const CASES: &[(&str, &str, &str)] = &[
     ("delay = \"10ms\"", "delay = \"10ms\"\njitter = \"1ms\"",
      "hosts.toml:5: link.up.jitter: is not supported on the device of [host.phone], where packets keep their order; \
          set it on a later link"),
+    ("delay = \"10ms\"", "delay = \"10ms\"\npolicer = { rate = \"5mbit\", burst = \"9kb\" }",
+     "hosts.toml:5: link.up.policer: is not supported on the device of [host.phone], whose flows would learn of each \
+         drop; set it on a later link"),
     ("\"sorpc\"", "\"kernel:sorpc\"",
      "hosts.toml:11: host.phone.classifier: \"kernel:\" works with cc only; leave classifier out"),
     ("classifier = \"sorpc\"", "classifier_params = { sor_threshold = \"50%\" }",

@@ -47,6 +47,19 @@ const IMPAIRMENTS: &[Case] = &[
     ("\n\n[link.bottleneck]", "\nemulator = \"netem\"\n[link.bottleneck]\njitter = \"1ms\"",
      "base.toml:8: link.bottleneck.jitter: is not supported with emulator = \"netem\"; leave it out, or write \
          emulator = \"unbloat\""),
+    ("loss = \"0%\"", "policer = \"50mbit\"",
+     "base.toml:11: link.bottleneck.policer: must be a table of rate, burst, not a string"),
+    ("loss = \"0%\"", "policer = { rate = \"50mbit\" }",
+     "base.toml:11: link.bottleneck.policer.burst: is missing; write a size such as \"500kb\": size of the bucket, \
+         which is full at the start"),
+    ("loss = \"0%\"", "policer = { rate = \"50mbit\", burst = \"1499b\" }",
+     "base.toml:11: link.bottleneck.policer.burst: 1499b has no room for one packet of 1500b; write at least that"),
+    ("loss = \"0%\"", "reverse = { policer = { rate = \"50mbit\", burst = \"79b\" } }",
+     "base.toml:11: link.bottleneck.reverse.policer.burst: 79b has no room for one packet of 80b; write at least that"),
+    ("\n\n[link.bottleneck]",
+     "\nemulator = \"netem\"\n[link.bottleneck]\npolicer = { rate = \"50mbit\", burst = \"9kb\" }",
+     "base.toml:8: link.bottleneck.policer: is not supported with emulator = \"netem\"; leave it out, or write \
+         emulator = \"unbloat\""),
     ("droptail\", limit = \"500kb\" }", "kernel:codel\" }\noutages = [{ at = \"5s\", for = \"2s\" }]",
      "base.toml:11: link.bottleneck.outages: cannot stop the kernel's shaper; kernel:codel needs lose = true in each \
          outage"),

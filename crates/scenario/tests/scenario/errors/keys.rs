@@ -7,7 +7,7 @@ const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
      "base.toml:8: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, \
          phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
-         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages"),
+         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer"),
     ("[link.bottleneck]", "[link]",
      "base.toml:8: link.rate: needs a name: write [link.NAME] above these keys, with a name for NAME"),
     ("[link.bottleneck]", "[link.\"a.b\"]",

@@ -10,7 +10,7 @@ const OVERRIDES: &[Case] = &[
     ("link.bottleneck.rat", "1",
      "link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, \
          frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
-         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages"),
+         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer"),
     ("link.botleneck.rate", "1mbit",
      "link.botleneck.rate: unknown link botleneck (did you mean bottleneck?); a new link needs link.botleneck.delay \
          and link.botleneck.queue"),
@@ -24,7 +24,7 @@ const OVERRIDES: &[Case] = &[
     ("link.bottleneck", "3",
      "link.bottleneck: must be a table of rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, \
          queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, \
-         duplicate, outages, not a whole number"),
+         duplicate, outages, policer, not a whole number"),
     ("sweep.x", "3",
      "sweep.x: unknown axis; write a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }, or a dotted \
          key that begins with name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, \

@@ -52,9 +52,9 @@ const VALUES: &[Case] = &[
     ("\"linux\"", "{ sack = 1 }",
      "base.toml:5: profile.sack: must be true or false, not 1"),
     ("droptail", "codl",
-     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, red, codel, fq_codel, pie, fq_pie, prio, \
-         pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, kernel:prio, \
-         kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not \"codl\" (did you mean codel?)"),
+     "base.toml:10: link.bottleneck.queue.kind: must be one of droptail, drophead, red, codel, fq_codel, pie, \
+         fq_pie, prio, pfifo_fast, cake, kernel:fq_codel, kernel:codel, kernel:pie, kernel:fq_pie, kernel:red, \
+         kernel:prio, kernel:pfifo_fast, kernel:cake, kernel:pfifo, kernel:bfifo, not \"codl\" (did you mean codel?)"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"cake\", diffserv = \"diffserv5\" }",
      "base.toml:10: link.bottleneck.queue.diffserv: must be one of diffserv3, diffserv4, diffserv8, besteffort, \
          precedence, not \"diffserv5\" (did you mean diffserv3?)"),
