@@ -10,7 +10,7 @@ from unbloat.line import cures as module
 from unbloat.line.applications import APPS
 from unbloat.line.choose import placed_keys
 from unbloat.line.cures import NEEDS, Computer, Cure, cures, this_computer
-from unbloat.line.home import LOADS, home_of
+from unbloat.line.home import LOADS, draw, home_of
 from unbloat.scenarios.source import source_of
 
 ALL = dict.fromkeys(NEEDS, True)
@@ -89,6 +89,9 @@ def test_what_is_missing_has_words() -> None:
     found = by_name(replace(COMPUTER, has={**ALL, "load --dev": None}))
     assert (found["sorpc"].can_load, found["sorpc"].unknown) == (None, ("what `unbloat load --dev` needs",))
     assert found["tcp_notsent_lowat"].can_load
+    with_htb = by_name(replace(COMPUTER, discipline="htb"))
+    for name in ("cake", "fq_codel", "sorpc"):
+        assert with_htb[name].missing == ("a queue discipline at the device that can be restored",)
     without_device = by_name(replace(COMPUTER, device=None))
     assert without_device["rtac_auto"].missing == ("the device that leads to the far end",)
 
@@ -108,7 +111,7 @@ def test_every_cure_makes_scenarios() -> None:
     assert len(simulated) > 15
     for cure in (*simulated, by_name()["cake for downloads"].beside(by_name()["sorpc"])):
         for load in LOADS:
-            scenario = home.scenario(load, list(APPS.values()), 2, 4)
+            scenario = home.scenario(load, list(APPS.values()), draw(home, {}, 0))
             (point,) = source_of(scenario, placed_keys(cure.keys or {}, scenario["flows"])).points()
             point.check("simulator")
 

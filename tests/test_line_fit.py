@@ -11,8 +11,8 @@ from unbloat.line.measurement import About, Measurement, measurement_of
 from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
 from unbloat.scenarios.source import source_of
 
-DSL = Line(Side(1e6, 60e3), Side(8e6, 100e3), 0.03)
-PLAN = Plan(idle_s=2.0, down_s=4.0, up_s=5.0, both_s=3.0)
+DSL = Line(Side(2e6, 60e3), Side(8e6, 100e3), 0.03)
+PLAN = Plan(idle_s=2.0, down_s=4.0, up_s=6.0, both_s=3.0)
 
 
 @cache
@@ -41,7 +41,7 @@ def test_a_line_is_found_again() -> None:
     assert found.line.base_rtt_s == pytest.approx(0.03, abs=0.001)
     assert (found.kind, found.where) == ("fifo", "beyond")
     assert found.residual_percent < 10
-    for key, value in (("rate", 1e6), ("queue.limit", 60e3), ("reverse.rate", 8e6), ("reverse.queue.limit", 100e3)):
+    for key, value in (("rate", 2e6), ("queue.limit", 60e3), ("reverse.rate", 8e6), ("reverse.queue.limit", 100e3)):
         least, most = found.ranges[f"link.line.{key}"]
         assert most is not None
         assert least * 0.98 < value < most * 1.02

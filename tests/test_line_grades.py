@@ -78,6 +78,8 @@ def test_a_buffer_that_was_never_filled_has_no_upper_end() -> None:
     never: dict[str, Waits] = {"up": {**WAITS["up"], "up_filled": False}}
     assert verdict("buffer", FIFO, {**at_least, "waits": never}) == "met"
     assert verdict("buffer", FIFO, {**at_least, "waits": WAITS}) == "missed"
+    near = fitted(link__line__queue__limit=[56_000, None])
+    assert verdict("buffer", FIFO, {**near, "waits": WAITS}) == "met", "the least is near enough"
     more = fitted(link__line__queue__limit=[70_000, None])
     assert verdict("buffer", FIFO, {**more, "waits": never}) == "missed"
 
@@ -118,6 +120,7 @@ def test_goals_beyond_the_measurement() -> None:
     assert verdict("same", FIFO, {**some, "named_a_winner": True}) == "missed"
     assert verdict("sign", FIFO, {**some, "effects": {"true": 1, "beside": -2, "switchback": 1.1}}) == "met"
     assert verdict("sign", FIFO, {**some, "effects": {"true": 1, "beside": 2, "switchback": 1.1}}) == "not asked"
+    assert verdict("sign", FIFO, {**some, "effects": {"true": 0.01, "beside": -2, "switchback": 0}}) == "not asked"
     assert verdict("seconds", FIFO, some) == "met"
     assert verdict("bytes", FIFO, some) == "missed"
 

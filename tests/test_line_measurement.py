@@ -4,7 +4,6 @@ import math
 from pathlib import Path
 
 import pytest
-
 from unbloat import InputError
 from unbloat.line.measurement import COLUMNS, About, measurement_of, read_measurement
 

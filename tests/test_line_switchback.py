@@ -194,12 +194,14 @@ def test_extreme_values_end_nothing(value: float) -> None:
 
 
 class Line:
-    """A line in a time of its own: each turn takes two seconds and half a megabyte, and switching takes one second."""
+    """A line in a time of its own: each turn takes two seconds and half a megabyte, and switching a second."""
 
     def __init__(self, before: float = 200.0, after: float = 40.0) -> None:
         self.now, self.state, self.values = 100.0, "before", {"before": before, "after": after}
         self.allowances: list[Budget] = []
         self.starts: list[float] = []
+        self.pause = 1.0
+        """How long switching takes, in seconds."""
 
     def measure(self, side: Side, allowance: Budget) -> Turn:
         assert self.state == side
@@ -209,7 +211,7 @@ class Line:
         return Turn({"loaded RTT": self.values[side] + len(self.starts)}, 500_000)
 
     def switch(self, side: Side) -> None:
-        self.now += 1 if side != self.state else 0
+        self.now += self.pause if side != self.state else 0
         self.state = side
 
     def sleep(self, seconds: float) -> None:
@@ -229,6 +231,25 @@ def test_a_proof_ends_when_it_is_clear_and_undoes_the_cure() -> None:
     assert {b - a for a, b in pairwise(line.starts)} == {4.0}
     assert proof.to_dict()["turns"][0]["side"] == proof.turns[0].side
     assert Line().prove(Budget(), seed=1).turns == proof.turns
+
+
+def test_pauses_are_as_long_as_the_slowest_switching() -> None:
+    line = Line(before=50, after=50)
+    line.pause = 5.0
+    assert line.prove(Budget(turns=12), seed=1).ending == "turns"
+    assert {b - a for a, b in pairwise(line.starts)} == {7.0}
+
+
+def test_a_cure_that_cannot_be_loaded_is_found_out_first() -> None:
+    line = Line()
+
+    def switch(side: Side) -> None:
+        if side == "after":
+            raise ub.RunError("the kernel refuses it")
+
+    with refused(ub.RunError, "the kernel refuses it"):
+        prove(line.measure, switch, [RTT], Budget())
+    assert not line.starts
 
 
 @pytest.mark.parametrize(

@@ -72,6 +72,13 @@ def test_a_page_without_the_part_is_refused_before_anything_runs(tmp_path: Path)
     assert not (tmp_path / "store").exists()
 
 
+def test_proofs_by_turns_have_the_sign_that_flows_side_by_side_get_wrong() -> None:
+    found = TOOL["proved"](line(1, 22))
+    assert not found["named_a_winner"]
+    effects = found["effects"]
+    assert effects["beside"] > 1 and effects["true"] < -0.02 and effects["switchback"] < 0
+
+
 def test_simulated_samples_are_stored_with_their_waits(tmp_path: Path) -> None:
     slow = min(READY, key=lambda each: each.truth.down.rate_mbps or (1e9,))
     files = Files(tmp_path, slow, "simulator")

@@ -33,6 +33,7 @@ __all__ = [
     "LineServer",
     "RunError",
     "__version__",
+    "call_rating",
     "classifiers",
     "clean",
     "control_name",
@@ -53,6 +54,7 @@ __all__ = [
     "kernel_window_status",
     "line_of",
     "load",
+    "measure_line",
     "mechanisms",
     "parse",
     "quantity",
@@ -223,6 +225,26 @@ class LineServer:
 
     def stop(self) -> None:
         """Close all connections and free the ports."""
+
+def call_rating(delay_ms: float, loss: float) -> float:
+    """Rate a telephone call over G.711 by the E-model: its mean opinion score, from 1 to 4.5.
+
+    `delay_ms` is the time from mouth to ear, `loss` the share of packets that are lost or late.
+    """
+
+def measure_line(
+    server: str,
+    *,
+    budget: int,
+    seconds: float,
+    phases: Sequence[str],
+    observe: Callable[[str, float, float, float, float | None, int], object] | None = None,
+) -> tuple[str, bool]:
+    """Measure a line against a far end; returns what was measured as JSON, and whether Ctrl-C ended it early.
+
+    `observe` gets the phase, seconds, Mbit/s down and up, the latest round-trip time in ms, and bytes, several times
+    a second.
+    """
 
 def load(
     path: str | Path, overrides: Sequence[tuple[str, str]], warn: Callable[[str], object] | None = None

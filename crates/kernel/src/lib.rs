@@ -30,6 +30,7 @@ mod stamp;
 mod status;
 pub mod tc;
 mod tc_program;
+pub mod tcp_info;
 pub mod tun;
 mod types;
 mod unload;

@@ -1,6 +1,6 @@
 //! The UDP echo: a probe comes back with the server's times of its arrival and departure.
 //!
-//! Nobody can use it against others: a probe without a token for its source address gets no answer, and an answer has
+//! Nobody can use it against others: a probe without a token for its source address gets no answer. An answer has
 //! exactly as many bytes as its probe.
 
 use crate::server::Shared;

@@ -90,7 +90,8 @@ pub fn to_hex(token: &Token) -> String {
     token.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-fn from_hex(text: &str) -> Option<Token> {
+/// Reads a token from hexadecimal digits.
+pub fn from_hex(text: &str) -> Option<Token> {
     let digits = text.as_bytes();
     if digits.len() != 2 * token::SIZE {
         return None;

@@ -31,7 +31,7 @@ mod _core {
         kernel_unload_window, kernel_window_status,
     };
     #[pymodule_export]
-    use super::line::LineServer;
+    use super::line::{LineServer, call_rating, measure_line};
     #[pymodule_export]
     use super::process::{end_with, sweep_compilations, take_warnings, watch_controls};
     #[pymodule_export]

@@ -116,6 +116,7 @@ COMMANDS = [
     Entry("report", FILES, "saved", "Write results or a paper's reproduction as one HTML page."),
     Entry("export", FILES, "saved", "Write results as CSV or LaTeX."),
     Entry("cache", FILES, "upkeep", "Show or remove the stored runs, kernels and guests."),
+    Entry("line", LINE, "line", "Measure your own line: rates, delays under load, the queue, and what would help."),
     Entry("serve", LINE, "serve", "Serve the far end of a line for `unbloat line` and other clients."),
     Entry(
         "load",

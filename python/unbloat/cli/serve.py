@@ -23,7 +23,7 @@ from unbloat.system.systemd import command_line
 SERVE_EXAMPLES = """\
 unbloat serve
 unbloat serve --port 443 --certificate fullchain.pem --key privkey.pem
-unbloat serve --unit | sudo tee /etc/systemd/system/unbloat-serve.service"""
+unbloat serve --all-bytes 5gb --unit"""
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 """The congestion controls that programs without root may choose."""
@@ -214,7 +214,7 @@ def print_unit(words: Sequence[str], certificate: Path | None, key: Path | None)
             start += f" --{name} %d/{name}"
             credentials += f"LoadCredential={name}:{str(file.absolute()).replace('%', '%%')}\n"
     sys.stdout.write(UNIT.format(command=start, credentials=credentials))  # Its lines are not folded.
-    for path in (Path(sys.executable), DATA.parent.resolve()):
+    for path in (Path(sys.executable), Path(sys.executable).resolve(), DATA.parent.resolve()):
         if any(path.is_relative_to(hidden) for hidden in HIDDEN):
             tell(
                 f"warning: the service may not read {path}; install unbloat as root (`sudo make install`) and "

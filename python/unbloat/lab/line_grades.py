@@ -25,6 +25,10 @@ FASTEST_FOR_BUDGET_MBPS = 50.0
 """The goals on seconds and bytes are about lines up to this rate."""
 
 
+LEAST_EFFECT = 0.02
+"""The least true effect whose sign is asked for, as a share of the value."""
+
+
 class Waits(TypedDict):
     """What the queues say about a phase of load."""
 
@@ -53,7 +57,7 @@ class Outcome(TypedDict, total=False):
     named_a_winner: bool
     """Whether a proof of a cure against itself named one."""
     effects: dict[str, float]
-    """The effect of a cure: the `true` one, that of flows `beside` each other, and that of the `switchback`."""
+    """The relative effect of a change: the `true` one, that of flows `beside` others, and that of the `switchback`."""
 
 
 # ---------------------------------------------------------------- Goals
@@ -201,15 +205,15 @@ def _misfit(truth: Truth, answer: Answer) -> Pair | None:
 
 def _rates(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
     answer = outcome["answer"]
-    if misfit := _misfit(truth, answer):
+    asked = [(name, way) for name, way in _ways(truth) if way.rate_mbps]
+    if asked and (misfit := _misfit(truth, answer)):
         yield misfit
         return
-    for name, way in _ways(truth):
-        if way.rate_mbps:
-            if _at(answer, "fit"):
-                yield Pair(name, _fitted(answer, "rate", name), way.rate_mbps, "Mbit/s")
-            else:
-                yield Pair(name, _span(_at(answer, name, "rate_mbps")), way.rate_mbps, "Mbit/s", "measured, not fitted")
+    for name, way in asked:
+        if _at(answer, "fit"):
+            yield Pair(name, _fitted(answer, "rate", name), way.rate_mbps, "Mbit/s")
+        else:
+            yield Pair(name, _span(_at(answer, name, "rate_mbps")), way.rate_mbps, "Mbit/s", "measured, not fitted")
 
 
 def _base_rtt(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
@@ -225,21 +229,22 @@ def _base_rtt(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
 
 def _buffers(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
     answer = outcome["answer"]
-    if not _at(answer, "fit"):
+    asked = [(name, way) for name, way in _ways(truth) if way.buffer_bytes]
+    if not _at(answer, "fit") or not asked:
         return
     if misfit := _misfit(truth, answer):
         yield misfit
         return
-    for name, way in _ways(truth):
-        if way.buffer_bytes is None:
-            continue
+    for name, way in asked:
         span = _fitted(answer, "buffer", name)
-        if _was_filled(outcome, name) is False and (span is None or math.isinf(span[1])):
-            # The load never filled the buffer: "at least so much" is all that can be known.
-            is_right = span is not None and span[0] <= way.buffer_bytes[1]
+        if span is None or not math.isinf(span[1]):
+            yield Pair(name, span, way.buffer_bytes, "B")
+        elif way.buffer_bytes and _was_filled(outcome, name) is False:
+            # No upper bound is right where the load never filled the buffer.
+            is_right = span[0] <= way.buffer_bytes[1]
             yield Pair(name, span, way.buffer_bytes, "B", "the load never filled it", is_right)
         else:
-            yield Pair(name, span, way.buffer_bytes, "B")
+            yield Pair(name, (span[0], span[0]), way.buffer_bytes, "B", "or more")
 
 
 def _was_filled(outcome: Outcome, way: str) -> bool | None:
@@ -302,7 +307,7 @@ def _same(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
 def _sign(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
     if effects := outcome.get("effects"):
         true, beside, by_turns = (effects[name] for name in ("true", "beside", "switchback"))
-        if beside * true < 0:
+        if beside * true < 0 and abs(true) >= LEAST_EFFECT:
             yield Pair("", (by_turns, by_turns), (true, true), is_right=by_turns * true > 0)
 
 

@@ -24,7 +24,9 @@ WARM_UP = 1 / 3
 NEARLY_FULL = 0.9
 """A buffer counts as filled once a packet waited for this share of its time."""
 STEP_S = 0.02
-"""The time grid on which a measurement is laid over the queues."""
+"""The time between the sparse packets whose waits count."""
+COARSE_S, FINE_S = 0.05, 0.005
+"""The steps in which the beginning of a measurement is searched."""
 WAYS = ("up", "down")
 
 
@@ -44,21 +46,21 @@ class Queue:
     def waits_ms(self, kind: str) -> Numbers:
         """Return how long a sparse packet that arrives at each step waits.
 
-        In a FIFO it waits until the bytes before it have left, or were dropped from the head. A fair queue serves it
-        next, after the packet in transmission.
+        The bytes before it leave first, or are dropped from the head. The packet in transmission takes its rest, which
+        is half a packet in the mean.
         """
         import numpy as np
 
-        if kind == "fq_codel":
-            busy = self.waiting_bytes > 0
-            return np.where(busy, PACKET_BYTES / 2 * 8e-3 / np.maximum(self.capacity_mbps, 1e-3), 0.0)
+        capacity = np.maximum(self.capacity_mbps, 1e-3)
+        is_busy = self.waiting_bytes > 0
+        rest = np.where(is_busy, PACKET_BYTES / 2 * 8e-3 / capacity, 0.0)
         gone = self.sent_bytes + (self.drops * PACKET_BYTES if kind == "drophead" else 0)
         until = gone + self.waiting_bytes
         # Several steps may pass before the next byte leaves: the first of equal sums is the time.
         left_s = np.interp(until, gone + np.arange(len(gone)) * 1e-9, self.time_s, right=math.nan)
         waits = 1e3 * (left_s - self.time_s)
-        rest = self.waiting_bytes * 8e-3 / np.maximum(self.capacity_mbps, 1e-3)
-        return np.where(self.waiting_bytes > 0, np.where(np.isfinite(waits), waits, rest), 0.0)
+        waits = np.where(np.isfinite(waits), waits, self.waiting_bytes * 8e-3 / capacity)
+        return np.where(is_busy, waits, 0.0) + rest
 
 
 def read_queues(file: Path) -> dict[str, Queue]:
@@ -84,35 +86,43 @@ def read_queues(file: Path) -> dict[str, Queue]:
     return found
 
 
-def beginning(queues: Mapping[str, Queue], transfers: pd.DataFrame, base_rtt_ms: float) -> float:
-    """Return the time of day at which a measurement began: its transfers then follow what the link has carried.
-
-    Downloads count where there are any, because their bytes arrive one propagation delay after the link has sent them.
-    """
+def beginning(queues: Mapping[str, Queue], probes: pd.DataFrame, truth: Truth) -> float:
+    """Return the time of day at which a measurement began: its delays then differ least from those of the queues."""
     import numpy as np
 
-    way = "down" if (transfers["direction"] == "down").any() else "up"
-    queue = queues[way]
-    mine = transfers[transfers["direction"] == way]
-    grid = np.arange(0, float(mine["time_s"].max()) + STEP_S, STEP_S)
-    carried = np.zeros(len(grid))
-    for _, one in mine.groupby(["phase", "connection"]):
-        carried += np.interp(grid, one["time_s"], one["bytes"], left=0.0)
-    start = float(queue.time_s[0])
-    clock = np.arange(start, float(queue.time_s[-1]), STEP_S)
-    sent = np.diff(np.interp(clock, queue.time_s, queue.sent_bytes))
-    received = np.diff(carried)
-    if len(sent) < len(received):
-        sent = np.append(sent, np.zeros(len(received) - len(sent)))
-    place = int(np.argmax(np.correlate(sent, received, "valid")))
-    return start + place * STEP_S - base_rtt_ms / 2e3
+    answered = probes[probes["rtt_ms"].notna()]
+    sent_s = answered["sent_s"].to_numpy(float)
+    measured = answered["rtt_ms"].to_numpy(float) - truth.base_rtt_ms - truth.probe_ms
+    waits = {way: queues[way].waits_ms(truth.kind) for way in WAYS}
+
+    def apart(began_s: float) -> float:
+        return float(np.mean(np.abs(_both_ms(queues, waits, began_s + sent_s) - measured)))
+
+    first, last = float(queues["up"].time_s[0]), float(queues["up"].time_s[-1]) - float(sent_s.max())
+    coarse = min(np.arange(first, max(first, last) + COARSE_S, COARSE_S), key=apart)
+    return float(min(np.arange(coarse - COARSE_S, coarse + COARSE_S, FINE_S), key=apart))
+
+
+def _both_ms(queues: Mapping[str, Queue], waits: Mapping[str, Numbers], at_s: Numbers) -> Numbers:
+    """Return how long packets that are sent at these times wait on the way up, and their answers on the way down."""
+    import numpy as np
+
+    up = np.interp(at_s, queues["up"].time_s, waits["up"])
+    both: Numbers = up + np.interp(at_s + up / 1e3, queues["down"].time_s, waits["down"])
+    return both
 
 
 def waits_of_queues(
     queues: Mapping[str, Queue], phases: pd.DataFrame, began_s: float, truth: Truth
 ) -> dict[str, Waits]:
-    """Return what the queues of an emulated link say about each phase of load."""
+    """Return what the queues of an emulated link say about each phase of load.
+
+    The length of a fair queue does not say how long the packets of one flow wait, so it says nothing.
+    """
     import numpy as np
+
+    if truth.kind == "fq_codel":
+        return {}
 
     waits = {way: queues[way].waits_ms(truth.kind) for way in WAYS}
     found: dict[str, Waits] = {}
@@ -121,9 +131,9 @@ def waits_of_queues(
             continue
         late_s = start_s + WARM_UP * (stop_s - start_s)
         grid = began_s + np.arange(late_s, stop_s, STEP_S)
-        up, down = (np.interp(grid, queues[way].time_s, waits[way]) for way in WAYS)
+        sums = _both_ms(queues, waits, grid)
         filled = {way: _dropped(queues[way], began_s + start_s, began_s + stop_s) for way in WAYS}
-        found[phase] = _waits(up + down, filled["up"], filled["down"])
+        found[phase] = _waits(sums, filled["up"], filled["down"])
     return found
 
 

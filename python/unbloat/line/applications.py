@@ -28,14 +28,14 @@ class App:
     value: Fold
     """The number of a run, from its flows; None where nothing arrived."""
     nothing: Callable[[float], float]
-    """The number if nothing arrived in so many seconds."""
+    """The number if nothing arrived in this many seconds."""
     is_more_better: bool
     least: float
     """Smallest difference of interest, in its unit."""
     share: float
     """Smallest difference of interest as a share of today's number; the larger of both counts."""
     flows: tuple[Flow, ...] = ()
-    """Its flow groups; all have its name."""
+    """Flow groups, all with the name of the application."""
     span: float | None = None
     """The range of a scale with two ends; None for numbers whose ratio counts."""
     floor: float = 0.0

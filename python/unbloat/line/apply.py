@@ -1,7 +1,7 @@
-"""Cures on this computer: tried by turns, kept until they are undone, and undone whatever happens meanwhile.
+"""Cures on this computer: tried by turns, applied until they are undone, and undone whatever happens meanwhile.
 
 Another process holds a cure while it is tried, and restores the state from before when this one ends. If both are
-killed, the next trial does that, or `unbloat clean`. What is kept stays until `undo` or the next boot, or for longer.
+killed, the next trial does that, or `unbloat clean`. An applied cure stays until `undo` or the next boot, or persists.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Trial:
         Raises
         ------
         InputError
-            Another cure is kept already, or root should not run this unbloat at boot.
+            Another cure is applied already, or root should not run this unbloat at boot.
         RunError
             The cure cannot be loaded.
 
@@ -144,7 +144,7 @@ def undo() -> Commands:
     Raises
     ------
     InputError
-        No cure is kept.
+        No cure is applied.
     RunError
         This process lacks the rights, or something of the cure stays.
 

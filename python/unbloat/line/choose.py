@@ -2,22 +2,22 @@
 
 A line is a scenario with one link `line`, forward up and reverse down. Around it `choose` builds a home: this computer
 and a neighbour, each behind a fast device, and a router. The queues of today are those of the line, because the fit saw
-them all as one. Each cure sets its keys there (`cures.py`). Cured and today's homes are then simulated as pairs: with
-the same draw from the fitted ranges, the same number of bulk connections, and the same seed. The first draw is the
+them all as one. Each cure sets its keys there (`cures.py`). Cured and today's homes are then simulated as pairs. Both
+have the same draw from the fitted ranges, the same number of bulk connections, and the same seed. The first draw is the
 fitted line itself.
 
 * Loads (`home.py`): this computer uploads; it downloads; a neighbour does both beside it. The first two count. The
   third shows the harm to others, what a cure that reaches only this computer still does, and how much its transfers
   yield. Known traffic of others runs in each of them.
-* Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a game's packets by
-  the 99th percentile of the added round-trip time, a backup by its goodput.
+* Applications (`applications.py`): a voice call by its opinion score, web pages by their load time, a backup by its
+  goodput. A game's packets count by the 99th percentile of the added round-trip time.
 * Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
-  What this computer's lose beside the neighbour's is reported apart: to yield may be the purpose.
-* Score: the mean gain of the applications, each between -1 and 1, less half the cost and a twentieth of the yielding.
-  A cure is worth it if one application gains its smallest difference of interest, the score is above zero, and most
+  Throughput that they give up beside those of the neighbour is *yielding*, which a program that is cured alone may do.
+* Score: the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the yielding. A
+  cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
   draws agree.
 * `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
-  zero. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
+  `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
 * Pairs: the best cures of either direction also run together.
 
 Simulations stop when the budget of seconds is used. If it does not suffice for all cures, the best of the first draw
@@ -29,7 +29,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -85,6 +85,9 @@ class Change:
         return {**numbers, "interval": interval, "unit": self.unit}
 
 
+QueueWhere = Literal["host", "first_hop", "beyond"]
+"""The place where packets wait: in this computer, on the way to the first router, or behind it."""
+BEFORE_THE_ROUTER = "packets wait before they reach the router's queue"
 Verdict = Literal["host", "router", "leave"]
 """The place of the best cure: this computer or the router; or `leave`, if the line is best left as it is."""
 LEAVE = "leave it"
@@ -102,9 +105,9 @@ class Ranked:
     undo: str
     openwrt: str = ""
     effects: Mapping[str, Change] = field(default_factory=dict)
-    """By application, while this computer loads the line."""
-    beside_others: Mapping[str, Change] = field(default_factory=dict)
-    """By application, while a neighbour loads the line too."""
+    """By application, the mean over uploads and downloads of this computer."""
+    under: Mapping[str, Mapping[str, Change]] = field(default_factory=dict)
+    """By load, `up`, `down` and `others`, and by application."""
     lost_percent: float = 0.0
     """Throughput that bulk transfers of this computer lose; 0 if they gain."""
     harm_percent: float = 0.0
@@ -123,7 +126,7 @@ class Ranked:
     missing: tuple[str, ...] = ()
     """What this computer lacks for it."""
     unknown: tuple[str, ...] = ()
-    """What may be missing, which only root can find out."""
+    """Requirements that only root can check."""
 
     @property
     def cost_percent(self) -> float:
@@ -139,8 +142,8 @@ class Ranked:
             "command": self.command,
             "undo": self.undo,
             "openwrt": self.openwrt or None,
-            "for": {name: change.json() for name, change in self.effects.items()},
-            "beside_others": {name: change.json() for name, change in self.beside_others.items()},
+            "for": _json_of(self.effects),
+            "under": {load: _json_of(changes) for load, changes in self.under.items()},
             "cost_percent": _rounded(self.cost_percent) if simulated else None,
             "yields_percent": _rounded(self.yields_percent) if simulated else None,
             "sure": _rounded(self.sure) if simulated else None,
@@ -161,7 +164,7 @@ class Choice:
     cures: tuple[Ranked, ...]
     """The best first; behind the choice to change nothing come those that are not worth it, and those not simulated."""
     notes: tuple[str, ...] = ()
-    """What a reader must know about the simulations."""
+    """Remarks on the simulations, a sentence each."""
 
     @property
     def best(self) -> Ranked:
@@ -171,6 +174,10 @@ class Choice:
     def json(self) -> list[dict[str, object]]:
         """Return the cures as `unbloat line --json` prints them."""
         return [each.json() for each in self.cures]
+
+
+def _json_of(changes: Mapping[str, Change]) -> dict[str, object]:
+    return {name: change.json() for name, change in changes.items()}
 
 
 def _rounded(value: float) -> float:
@@ -187,6 +194,8 @@ Values = dict[tuple[str, str], float]
 
 MOST_DRAWS, FEW_DRAWS = 12, 6
 """Draws of each cure, at most; and those that the best cures should have where time is short."""
+SCREEN_SHARE = 0.1
+"""All cures get a second draw if the first took no more than this share of the time that is left."""
 LEAST_KEPT = 4
 """Cures that continue after the first draw, at least."""
 
@@ -221,9 +230,9 @@ class _Trials:
         self.failed: dict[str, str] = {}
         """Why a cure has no numbers."""
 
-    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[int, int], None]) -> None:
+    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[float], None] = lambda _: None) -> None:
         """Simulate cures, and today for None, with one draw."""
-        drawn = draw(self._ranges, number)
+        drawn = draw(self._home, self._ranges, number)
         jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
         sources = [self._source(cure, load, apps, drawn) for cure, load, apps in jobs]
         rows = batch.run_all(
@@ -232,7 +241,7 @@ class _Trials:
             is_kept=self._is_kept,
             progress=False,
             is_whole=True,
-            told=lambda done: told(done, len(sources)),
+            told=lambda done: told(done / len(sources)),
         )
         for (cure, load, apps), row in zip(jobs, rows, strict=True):
             name = cure.name if cure else LEAVE
@@ -244,12 +253,26 @@ class _Trials:
             values = self.found.setdefault(name, {}).setdefault(number, {})
             values.update(self._values(row["run"], load, apps))
 
+    def score(self, cure: Cure) -> float:
+        """Return a cure's score over its draws."""
+        return _score(*self.sides(cure), self._apps, cure)
+
+    def changes_something(self, cure: Cure) -> bool:
+        """Return whether a cure changes the applications at all."""
+        pairs = zip(*self.sides(cure), strict=True)
+        return any(abs(gain) > ALIKE / 2 for a, b in pairs for gain in _gains(a, b, self._apps))
+
+    def sides(self, cure: Cure) -> tuple[list[Values], list[Values]]:
+        """Return the numbers of today and of a cure, draw by draw."""
+        found = self.found[cure.name]
+        return [self.found[LEAVE][number] for number in found], list(found.values())
+
     def _groups_of(self, load: str) -> list[list[App]]:
         """Return the applications of each run; only loads that count have runs for one application."""
         return self._groups if load in OWN else self._groups[:1]
 
     def _source(self, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
-        scenario = self._home.scenario(load, apps, drawn.uploads, drawn.downloads)
+        scenario = self._home.scenario(load, apps, drawn)
         keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
         return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
 
@@ -271,10 +294,10 @@ class _Trials:
 
 # ---------------------------------------------------------------- The ranking
 
-COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.05
+COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.1
 """The weights of lost throughput, and of throughput left to others, against the gain of applications."""
-PAIR_MARGIN = 0.02
-"""A pair of cures must be better than each of them by so much."""
+ALIKE = 0.02
+"""Scores that differ by less are alike: a cure must be better than none by so much, and a pair better than one."""
 BY_FAR = 0.15
 """A router whose score is above that of this computer's best cure by so much is the place to cure the line."""
 
@@ -318,15 +341,14 @@ class _Costs:
         beside = _lost(today, cured, [("others", UPLOADS), ("others", DOWNLOADS)])
         return cls(max(0.0, *own), max(0.0, fmean(theirs)), max(0.0, *beside))
 
-    @property
-    def weighed(self) -> float:
-        """What counts against the gain of applications."""
-        return COST_WEIGHT * max(self.lost, self.harm) + YIELD_WEIGHT * self.yields
+    def weighed(self, *, may_yield: bool) -> float:
+        """Return the cost as it counts against the gain of applications."""
+        return COST_WEIGHT * max(self.lost, self.harm) + (0.0 if may_yield else YIELD_WEIGHT * self.yields)
 
 
-def _score(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> float:
+def _score(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App], cure: Cure) -> float:
     gains = [gain for a, b in zip(today, cured, strict=True) for gain in _gains(a, b, apps)]
-    return fmean(gains) - _Costs.of(today, cured).weighed
+    return fmean(gains) - _Costs.of(today, cured).weighed(may_yield=cure.may_yield)
 
 
 def _better_by(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> bool:
@@ -369,30 +391,39 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
 
 def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
     """Judge a cure by its draws."""
-    what = {"name": cure.name, "where": cure.where, "command": cure.command, "undo": cure.undo}
-    lacking = {"missing": cure.missing, "unknown": cure.unknown, "openwrt": cure.openwrt}
-    found = trials.found.get(cure.name, {})
-    if cure.name in trials.failed or not found:
+    base = Ranked(
+        name=cure.name,
+        where=cure.where,
+        command=cure.command,
+        undo=cure.undo,
+        openwrt=cure.openwrt,
+        missing=cure.missing,
+        unknown=cure.unknown,
+    )
+    if cure.name in trials.failed or cure.name not in trials.found:
         why = trials.failed.get(cure.name) or cure.why_not or "this computer cannot load it"
-        return Ranked(**what, **lacking, not_simulated=why)  # type: ignore[arg-type]
-    cured = [found[number] for number in sorted(found)]
-    today = [trials.found[LEAVE][number] for number in sorted(found)]
+        return replace(base, not_simulated=why)
+    today, cured = trials.sides(cure)
     costs = _Costs.of(today, cured)
-    score = _score(today, cured, apps)
-    agree = sum(_better_by([a], [b], apps) and _score([a], [b], apps) > 0 for a, b in zip(today, cured, strict=True))
+    score = _score(today, cured, apps, cure)
+    # Transfers beside others vary by chance: the cost of a draw is that of all.
+    weighed = costs.weighed(may_yield=cure.may_yield)
+    agree = sum(
+        _better_by([a], [b], apps) and fmean(_gains(a, b, apps)) - weighed > ALIKE
+        for a, b in zip(today, cured, strict=True)
+    )
     sure = (agree + 1) / (len(cured) + 2)
-    return Ranked(
-        **what,  # type: ignore[arg-type]
-        **lacking,  # type: ignore[arg-type]
+    return replace(
+        base,
         effects=_changes(today, cured, apps, OWN),
-        beside_others=_changes(today, cured, apps, ("others",)),
+        under={load: _changes(today, cured, apps, (load,)) for load in LOADS},
         lost_percent=100 * costs.lost,
         harm_percent=100 * costs.harm,
         yields_percent=100 * costs.yields,
-        score=score - (PAIR_MARGIN if cure.parts else 0.0),
+        score=score - (ALIKE if cure.parts else 0.0),
         sure=sure,
         draws=len(cured),
-        is_worth_it=_better_by(today, cured, apps) and score > 0 and sure > 0.5,
+        is_worth_it=_better_by(today, cured, apps) and score > ALIKE and sure > 0.5,
     )
 
 
@@ -406,6 +437,7 @@ def choose(
     computer: Computer,
     *,
     others: Sequence[Flow] = (),
+    queue: QueueWhere = "beyond",
     cgroup: str | None = None,
     budget_s: float | None = 25.0,
     draws: int = MOST_DRAWS,
@@ -424,9 +456,11 @@ def choose(
     wanted : str or sequence of str
         Applications, such as `"call,page"`.
     computer : Computer
-        What this computer has; `this_computer` reads it.
+        The abilities of this computer, which `this_computer` reads.
     others : sequence of dict
         Flow groups of known traffic of others, which shares the line all the time.
+    queue : str
+        The place where packets wait, as `fit.py` names it. A router helps only if it is `beyond` the first hop.
     cgroup : str, optional
         The control group of the program that uploads: congestion controls are then for its connections only.
     budget_s : float or None
@@ -453,42 +487,51 @@ def choose(
     cc, notes = _simulated_control(computer.cc)
     home = home_of(line, others, cc)
     up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
-    every = cures(computer, up_bps, down_bps, cgroup)
+    every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
     trials = _Trials(home, ranges, apps, jobs, cache)
     tell = told or (lambda _, __: None)
 
     def left_s() -> float:
         return math.inf if budget_s is None else since + budget_s - time.monotonic()
 
-    trials.run([None], 0, lambda _, __: tell(0.0, "the line as it is"))  # Processes start, and mechanisms compile.
-    begun = time.monotonic()
     first = [cure for cure in every if cure.keys is not None and cure.can_load is not False]
-    trials.run(first, 0, lambda done, of: tell(0.3 * done / of, "every cure on the fitted line"))
-    pairs = _pairs(first, trials, apps)
-    if pairs:
-        trials.run(pairs, 0, lambda done, of: tell(0.3 + 0.1 * done / of, "pairs of cures"))
+    tell(0.0, "the line as it is")
+    trials.run([None], 0)  # Processes start, and mechanisms compile.
+    begun = time.monotonic()
+    trials.run(first, 0, lambda done: tell(0.2 * done, "every cure on the fitted line"))
+    screened = 1
+    if draws > 1 and time.monotonic() - begun < SCREEN_SHARE * left_s():
+        trials.run([None, *first], 1, lambda done: tell(0.2 + 0.1 * done, "every cure on another draw"))
+        screened = 2
+    pairs = _pairs(first, trials)
+    for place in range(screened):
+        tell(0.3 + 0.1 * place / screened, "pairs of cures")
+        trials.run(pairs, place)
     going = [cure for cure in (*first, *pairs) if cure.name not in trials.failed]
-    going.sort(key=lambda cure: -_score([trials.found[LEAVE][0]], [trials.found[cure.name][0]], apps))
+    going.sort(key=lambda cure: -trials.score(cure))
     started = time.monotonic()
-    pace_s = (started - begun) / max(1, len(first) + len(pairs))
-    if len(going) * min(draws - 1, FEW_DRAWS) * pace_s > left_s():
+    pace_s = (started - begun) / screened / max(1, len(first) + len(pairs))
+    if len(going) * min(draws - screened, FEW_DRAWS) * pace_s > left_s():
         going = _best(going, int(left_s() / max(pace_s, 1e-3) / FEW_DRAWS))
-        notes.append(f"{len(going)} of {len(first) + len(pairs)} cures were simulated more than once")
-    for place in range(1, draws):
+        notes.append(f"{len(going)} of {len(first) + len(pairs)} cures were simulated more often than the others")
+    for place in range(screened, draws):
+        done_before = place - screened
         # A draw that cannot be finished in time does not begin.
-        if left_s() <= (time.monotonic() - started) / (place - 1 or math.inf):
+        if left_s() <= (time.monotonic() - started) / (done_before or math.inf):
             break
-        base = 0.4 + 0.6 * (place - 1) / (draws - 1)
-        words = f"draw {place + 1} of {draws}"
-        trials.run(
-            [None, *going],
-            place,
-            lambda done, of, base=base, words=words: tell(base + 0.6 / (draws - 1) * done / of, words),  # type: ignore[misc]
-        )
+        share = 0.6 / (draws - screened)
+        tell(0.4 + share * done_before, f"draw {place + 1} of {draws}")
+        trials.run([None, *going], place)
     tell(1.0, "")
     return _choice(
         [_ranked(cure, trials, apps) for cure in (*every, *pairs)], trials, apps, notes, has_others=bool(others)
     )
+
+
+def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:
+    """Return a cure, without keys if packets wait before they reach its place."""
+    is_in_vain = cure.where == "router" and queue != "beyond"
+    return replace(cure, keys=None, why_not=BEFORE_THE_ROUTER) if is_in_vain else cure
 
 
 def _least_rate(home: Home, ranges: Ranges, way: Way) -> float | None:
@@ -504,21 +547,26 @@ def _simulated_control(name: str) -> tuple[str, list[str]]:
     own = name.removeprefix("ub_")
     if own in simulated:
         return own, []
-    return "cubic", [f"the simulator lacks {name}, the congestion control of today: cubic has its place"]
+    why = (
+        f"the simulator lacks {name}, the congestion control of today"
+        if name
+        else "today's congestion control is unknown"
+    )
+    return "cubic", [f"{why}: cubic has its place"]
 
 
-def _pairs(singles: Sequence[Cure], trials: _Trials, apps: Sequence[App]) -> list[Cure]:
-    """Combine the two best cures of this computer for downloads with the two best for uploads, after the first draw."""
-    today = trials.found[LEAVE][0]
+def _pairs(singles: Sequence[Cure], trials: _Trials) -> list[Cure]:
+    """Combine cures of this computer for downloads with some for uploads.
+
+    Of either direction it takes the best that changes the ends of connections, and the best at the device.
+    """
 
     def best(reaches: str) -> list[Cure]:
-        scored = [
-            (_score([today], [trials.found[cure.name][0]], apps), cure)
-            for cure in singles
-            if cure.where == "host" and cure.reaches == reaches and cure.name not in trials.failed
-        ]
-        scored.sort(key=lambda each: -each[0])
-        return [cure for score, cure in scored[:2] if score > 0]
+        own = [cure for cure in singles if cure.where == "host" and cure.reaches == reaches]
+        own = [cure for cure in own if cure.name not in trials.failed and trials.changes_something(cure)]
+        at_ends = [cure for cure in own if not cure.is_at_device]
+        at_device = [cure for cure in own if cure.is_at_device]
+        return [max(each, key=trials.score) for each in (at_ends, at_device) if each]
 
     return [down.beside(up) for down in best("downloads") for up in best("uploads")]
 
@@ -547,7 +595,7 @@ def _choice(
         command="",
         undo="",
         effects=_changes(today, today, apps, OWN),
-        beside_others=_changes(today, today, apps, ("others",)),
+        under={load: _changes(today, today, apps, (load,)) for load in LOADS},
         sure=1 - max((each.sure for each in found if each.draws), default=0.0),
         draws=len(today),
     )

@@ -1,30 +1,30 @@
 """Cures of a bloated line: what this computer, or a router, can load against it.
 
-`Computer` is what cures depend on; `this_computer` reads it from the running kernel, without root. `cures` turns it
-into `Cure`s: commands that load and undo, whom a cure reaches, what is missing for it, and keys that put it into a
-scenario of `home.py`. A cure that the simulator lacks has no keys.
+`this_computer` reads from the running kernel, without root, what cures depend on. `cures` turns it into `Cure`s. Each
+has the commands that load and undo it, and says whom it reaches and what is missing for it. Its keys put it into a
+scenario of `home.py`; a cure that the simulator lacks has none.
 
 To add a cure, add an entry to `RECIPES`. Mechanisms of the catalogue come by themselves: congestion controls and window
-controllers except those in `UNFIT`, and the classifiers in `SORTING`. Texts may hold `{device}`, `{up}` and `{down}`
-(shaped rates), `{cc}` and `{lowat}` (the values of today), `{cgroup}`, and `{discipline}` (the command that restores
-the device's discipline). Keys name flows by their role: `uploads.cc`, `downloads.window_controller`.
+controllers except those in `UNFIT`, and the classifiers in `SORTING`. Texts may hold the placeholders of `cures`, such
+as `{device}` and `{up}`. Keys name flows by their role: `uploads.cc`, `downloads.window_controller`.
 """
 
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import platform
 import re
-import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+import socket
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, Literal
 
 from unbloat import _core
+from unbloat._core import RunError
+from unbloat.system import qdiscs
 from unbloat.system.paths import ALGORITHMS, mechanism_names
 
 Where = Literal["host", "router"]
@@ -50,7 +50,7 @@ UNFIT = {
     "static": "its window suits one path only",
     "rtac": "its parameter suits one path only",
 }
-"""Mechanisms of the catalogue that are no cures of a line."""
+"""Mechanisms of the catalogue that do not cure lines."""
 SORTING = ("sorpc", "sorpc_fair")
 """Classifiers that put uploads behind everything else."""
 
@@ -65,6 +65,7 @@ NEEDS = {
     "cls_matchall": "the kernel's classifier matchall",
     "tc": "the program tc",
     "device": "the device that leads to the far end",
+    "restorable": "a queue discipline at the device that can be restored",
     "rate": "a constant rate of the line to shape below",
 }
 """Requirements of cures besides root's rights, in words."""
@@ -81,7 +82,7 @@ CONFIG = {
 
 @dataclass(frozen=True)
 class Computer:
-    """What this computer is and has, as far as cures depend on it."""
+    """The abilities and settings of this computer on which cures depend."""
 
     device: str | None
     """The device that leads to the far end."""
@@ -123,7 +124,9 @@ class Cure:
     missing: tuple[str, ...] = ()
     """What this computer lacks for it, in words."""
     unknown: tuple[str, ...] = ()
-    """What may be missing, which only root can find out."""
+    """Requirements that only root can check."""
+    may_yield: bool = False
+    """Whether its transfers may give way to others: it is for one program only."""
     parts: tuple[str, ...] = ()
     """The names of the cures that it combines."""
 
@@ -131,6 +134,11 @@ class Cure:
     def can_load(self) -> bool | None:
         """Return whether this computer can load it with root's rights; None where only root can find out."""
         return False if self.missing else None if self.unknown else True
+
+    @property
+    def is_at_device(self) -> bool:
+        """Return whether it changes the queue of a device, not the ends of connections."""
+        return any(key.startswith("link.") for key in self.keys or ())
 
     def beside(self, other: Cure) -> Cure:
         """Return both cures as one; the other is loaded second and undone first."""
@@ -144,6 +152,7 @@ class Cure:
             needs=tuple(dict.fromkeys((*self.needs, *other.needs))),
             missing=tuple(dict.fromkeys((*self.missing, *other.missing))),
             unknown=tuple(dict.fromkeys((*self.unknown, *other.unknown))),
+            may_yield=self.may_yield or other.may_yield,
             parts=(self.name, other.name),
         )
 
@@ -188,7 +197,7 @@ RECIPES: tuple[Cure, ...] = (
         reaches="uploads",
         command="sudo tc qdisc replace dev {device} root cake bandwidth {up}",
         undo="{discipline}",
-        needs=("tc", "device", "rate", "sch_cake"),
+        needs=("tc", "device", "restorable", "rate", "sch_cake"),
         keys={f"link.{DEVICE}.queue": SHAPE_UP},
     ),
     Cure(
@@ -199,7 +208,7 @@ RECIPES: tuple[Cure, ...] = (
         "sudo tc class add dev {device} parent 1: classid 1:1 htb rate {up} && "
         "sudo tc qdisc add dev {device} parent 1:1 fq_codel",
         undo="{discipline}",
-        needs=("tc", "device", "rate", "sch_htb", "sch_fq_codel"),
+        needs=("tc", "device", "restorable", "rate", "sch_htb", "sch_fq_codel"),
         keys={f"link.{DEVICE}.rate": "{up}", f"link.{DEVICE}.queue": {"kind": "fq_codel"}},
     ),
     Cure(
@@ -259,7 +268,7 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
     Parameters
     ----------
     computer : Computer
-        What this computer has.
+        The abilities of this computer.
     up_bps, down_bps : float or None
         The rates of the line, from which shapers take a part; None where the rate varies.
     cgroup : str, optional
@@ -267,7 +276,7 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
 
     """
     rates = {"up": up_bps, "down": down_bps}
-    words = {
+    words = {  # Placeholders: `up` and `down` are shaped rates, `cc` and `lowat` the values of today.
         "device": computer.device or "DEVICE",
         "cc": computer.cc,
         "cgroup": cgroup or "",
@@ -276,7 +285,12 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
         **{way: _kbit(rate, way) for way, rate in rates.items()},
         **{f"{way}_kbit": _kbit(rate, way).removesuffix("kbit") for way, rate in rates.items()},
     }
-    has = {**computer.has, "device": computer.device is not None, "rate": None not in rates.values()}
+    has = {
+        **computer.has,
+        "device": computer.device is not None,
+        "restorable": computer.discipline in (None, *qdiscs.RESTORABLE),
+        "rate": None not in rates.values(),
+    }
     recipes = [*_controls(computer, is_per_program=cgroup is not None), *_at_devices(), *RECIPES]
     found = [_for(recipe, words, has, computer.lacks) for recipe in recipes]
     return [_as_root(cure) for cure in found] if computer.is_root else found
@@ -311,6 +325,7 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
             needs=("loading",) if is_per_program else (),
             keys={"uploads.cc": name} if has_it else None,
             why_not="" if has_it else NOT_SIMULATED,
+            may_yield=is_per_program,
         )
     for name in simulated:
         if name in UNFIT or name in (*computer.available, computer.cc, computer.cc.removeprefix(OURS)):
@@ -325,6 +340,7 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
             undo=f"sudo unbloat unload {loaded}",
             needs=("loading",),
             keys={"uploads.cc": name},
+            may_yield=is_per_program,
         )
 
 
@@ -360,7 +376,7 @@ def _at_devices() -> Iterator[Cure]:
             reaches="uploads",
             command=f"sudo unbloat load {name} --dev {{device}} --rate {{up}}",
             undo=f"sudo unbloat unload {name} --dev {{device}}",
-            needs=("device", "rate", "loading", "load --dev"),
+            needs=("device", "restorable", "rate", "loading", "load --dev"),
             keys={
                 f"link.{DEVICE}.rate": "{up}",
                 f"link.{DEVICE}.queue": {"kind": "prio", "bands": 3, "limit": "1000p"},
@@ -444,7 +460,7 @@ def this_computer(device: str | None) -> Computer:
 
 
 NO_CONTROLS = ("tcp_diag",)
-"""Modules of TCP that are no congestion control."""
+"""Modules of TCP besides congestion controls."""
 
 
 def _is_own(name: str) -> bool:
@@ -512,11 +528,9 @@ def _config() -> str | None:
 
 
 def _chosen_discipline(device: str) -> str | None:
-    """Return the device's root discipline if somebody chose it: its handle is then not 0."""
+    """Return the device's own discipline if somebody chose it: its handle is then not 0."""
     try:
-        shown = subprocess.run(["tc", "-j", "qdisc", "show", "dev", device], capture_output=True, text=True, timeout=5)
-        listed: Sequence[Mapping[str, Any]] = json.loads(shown.stdout or "[]")
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+        found = qdiscs.of_devices().get(socket.if_nametoindex(device))
+    except (OSError, RunError):
         return None
-    chosen = [each["kind"] for each in listed if each.get("root") and each.get("handle") != "0:"]
-    return chosen[0] if chosen else None
+    return found.kind if found and found.handle else None

@@ -1,10 +1,10 @@
 """The line that explains a measurement: direct estimates first, then the simulator in the loop.
 
-Each direction is fitted in the phase that loads it alone. For each class of queue a candidate starts from what the
-samples show directly. The phase is simulated with the connections that the client opened; the rate then grows by the
-ratio of measured and simulated goodput, the buffer by that of the delays, and so on, some times over. The candidate
-whose goodput, delays and losses differ least from the measured ones is the fit. The range of a key is what repeated
-simulations with other seeds and slightly other starts leave open.
+The phase that loads a direction alone fits it. A candidate of each class of queue starts from what the samples show
+directly. The simulator repeats the phase with the connections that the client opened. The rate then grows by the ratio
+of measured and simulated goodput, and the buffer by that of the delays, some times over. The candidate whose goodput,
+delays and losses differ least from the measured ones is the fit. A search along rate and buffer ends it. The range of a
+key is the spread of simulations with other seeds and slightly other starts.
 """
 
 from __future__ import annotations
@@ -51,7 +51,11 @@ BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
 ROUNDS = 5
 """Corrections of a candidate."""
-REPLICAS = 5
+STEPS = (0.12, 0.05, 0.02)
+"""Relative steps of the search around the best candidate."""
+GOOD = 0.25
+"""A score at which no search is needed."""
+REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
 
 
@@ -72,9 +76,9 @@ class Fit:
     """How far the simulated goodput and delays are from the measured ones."""
     fits: bool
     why_not: tuple[str, ...] = ()
-    """What does not fit, a sentence each."""
+    """Sentences on the samples that the line does not explain."""
     notes: tuple[str, ...] = ()
-    """What the load could not show, a sentence each."""
+    """Sentences on what the load could not show."""
 
     @property
     def kind(self) -> Kind:
@@ -176,10 +180,11 @@ def view(
         return None
     carried, resent = np.zeros(len(grid)), 0.0
     owns = []
+    least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes are no load.
     for number in np.unique(transfers["connection"][mine]):
         of = mine & (transfers["connection"] == number)
         at = transfers["time_s"][of].astype(float) - start
-        carried += np.interp(grid, at, transfers["bytes"][of].astype(float), left=0.0)
+        carried += np.interp(grid, at, transfers["bytes"][of].astype(float) - least, left=0.0)
         owns.append(np.interp(grid, at, transfers["rtt_ms"][of].astype(float), left=math.nan, right=math.nan))
         again = transfers["retransmits"][of].astype(float)
         resent += float(np.nanmax(again)) if np.isfinite(again).any() else math.nan
@@ -191,7 +196,7 @@ def view(
     if has_own.any():
         own[has_own] = np.nanmedian(stacked[:, has_own], axis=0) - base_rtt_ms
     probes = {name: np.asarray(values) for name, values in tables["probes"].items()}
-    of = probes["phase"] == phase
+    of = (probes["phase"] == phase) & (probes["sent_s"].astype(float) >= start)
     sent = probes["sent_s"][of].astype(float) - start
     rtt = probes["rtt_ms"][of].astype(float)
     one_way = probes[f"{direction}_ms"][of].astype(float)
@@ -208,7 +213,7 @@ def view(
 
 @dataclass
 class Evidence:
-    """What is read from a measurement once."""
+    """Numbers and views that are read from a measurement once."""
 
     tables: Columns
     base_rtt_ms: float
@@ -222,6 +227,8 @@ class Evidence:
     views: dict[tuple[PhaseName, Direction], View]
     plan: Plan
     starts_s: dict[PhaseName, float]
+    probe_s: dict[PhaseName, float]
+    """The time from one probe to the next in each phase."""
     noise_ms: float
     """Jitter of probes without load."""
 
@@ -263,8 +270,7 @@ def evidence_of(measurement: Measurement) -> Evidence:
             found = view(tables, phase, direction, base_ms[direction], base_rtt_ms, is_alone=len(directions) == 1)
             if found:
                 views[phase, direction] = found
-    gaps = np.diff(probes["sent_s"].astype(float))
-    probe_s = float(np.median(gaps[gaps > 0])) if (gaps > 0).any() else 0.05
+    probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
     phases = tables["phases"]
     starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}
     seconds = {name: float(stop) - starts_s[name] for name, stop in zip(phases["phase"], phases["stop_s"], strict=True)}
@@ -273,9 +279,8 @@ def evidence_of(measurement: Measurement) -> Evidence:
         down_s=seconds.get("down", 0.0),
         up_s=seconds.get("up", 0.0),
         both_s=seconds.get("both", 0.0),
-        probe_s=min(0.1, max(0.01, round(probe_s, 3))),
         cc="bbr" if measurement.about.cc.startswith("bbr") else "cubic",
-        starts=_starts(tables, starts_s),
+        starts=_starts(tables, starts_s, base_rtt_ms / 1e3 if base_rtt_ms > 0 else 0.0),
     )
     return Evidence(
         tables,
@@ -286,12 +291,26 @@ def evidence_of(measurement: Measurement) -> Evidence:
         views,
         plan,
         starts_s,
+        probe_s,
         spread / 3,
     )
 
 
-def _starts(tables: Columns, starts_s: Mapping[PhaseName, float]) -> dict[PhaseName, dict[Direction, list[float]]]:
-    """Return when each connection was first seen, since its phase began."""
+def _interval_s(times: Numbers) -> float:
+    """Return the usual time from one probe to the next, in whole milliseconds."""
+    import numpy as np
+
+    gaps = np.diff(times)
+    return min(1.0, max(0.005, round(float(np.median(gaps[gaps > 0])), 3))) if (gaps > 0).any() else 0.05
+
+
+def _starts(
+    tables: Columns, starts_s: Mapping[PhaseName, float], base_rtt_s: float
+) -> dict[PhaseName, dict[Direction, list[float]]]:
+    """Return when each connection would have opened, since its phase began, to carry its first bytes when it did.
+
+    A simulated connection opens with the load. The client's connections are open before, so theirs may be negative.
+    """
     import numpy as np
 
     transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
@@ -300,13 +319,43 @@ def _starts(tables: Columns, starts_s: Mapping[PhaseName, float]) -> dict[PhaseN
         found[phase] = {}
         for direction in directions:
             mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
-            firsts = []
-            for number in np.unique(transfers["connection"][mine]):
-                times = transfers["time_s"][mine & (transfers["connection"] == number)].astype(float)
-                first = float(times.min()) - starts_s.get(phase, 0.0)
-                firsts.append(max(0.0, 0.0 if first < 0.05 else first))
+            each = [mine & (transfers["connection"] == number) for number in np.unique(transfers["connection"][mine])]
+            samples = [(transfers["time_s"][of].astype(float), transfers["bytes"][of].astype(float)) for of in each]
+            least = min((float(carried[0]) for _, carried in samples), default=0.0)
+            lag_s = base_rtt_s * (2.0 if direction == "up" else 1.5)
+            firsts, later = [], []
+            for times, carried in samples:
+                at = times - starts_s.get(phase, 0.0)
+                place = int(np.argmax(carried > least))
+                if carried[place] <= least:
+                    continue  # It never carried anything.
+                if at[0] > SOON_S:
+                    later.append(float(at[0]))
+                    continue
+                before = at[place - 1] if place else 0.0
+                usual = at[0] + lag_s
+                opened = at[0] if before - 0.01 <= usual <= at[place] + 0.01 else (before + at[place]) / 2 - lag_s
+                firsts.append(0.0 if abs(opened) < 0.01 else float(opened))
+            # The first bytes of the others wait in the queue that the very first ones fill.
+            firsts = [min(firsts)] * len(firsts) if firsts else []
+            if firsts and firsts[0] < -0.3 * base_rtt_s:
+                later = [at - _round_trip_s(tables, starts_s[phase] + at, base_rtt_s) for at in later]
+            firsts += later
             found[phase][direction] = sorted(firsts)
     return found
+
+
+SOON_S = 0.2
+"""Connections seen this soon began with the load, on an empty queue."""
+
+
+def _round_trip_s(tables: Columns, time_s: float, usual_s: float) -> float:
+    """Return the round-trip time of the probes just before a time."""
+    import numpy as np
+
+    sent, rtt = (np.asarray(tables["probes"][name], float) for name in ("sent_s", "rtt_ms"))
+    near = rtt[(sent > time_s - 1.0) & (sent < time_s) & np.isfinite(rtt)]
+    return float(np.median(near)) / 1e3 if len(near) else usual_s
 
 
 @dataclass
@@ -319,6 +368,13 @@ class Candidate:
     residual: float = math.inf
     """Mean relative difference of goodput and delays."""
     seen: View | None = None
+    usual: float = 0.0
+    """The score of two simulations of this line that differ by chance alone."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the measurement differs from the simulations no more than they differ from one another."""
+        return self.score < max(ENOUGH, 1.3 * self.usual + 0.2)
 
 
 def difference(measured: View, simulated: View | None, side: Side, noise_ms: float) -> tuple[float, float]:
@@ -361,7 +417,9 @@ def difference(measured: View, simulated: View | None, side: Side, noise_ms: flo
 
 PENALTIES: dict[str, float] = {
     "fifo": 0.0,
+    "packets": 0.05,
     "lossy": 0.1,
+    "unfilled": 0.2,
     "drophead": 0.05,
     "fq_codel": 0.0,
     "pie": 0.1,
@@ -369,10 +427,10 @@ PENALTIES: dict[str, float] = {
     "policer": 0.1,
     "varying": 0.25,
 }
-"""What a class's score must be better by than that of a simpler one."""
+"""The margin by which a class's score must beat that of a simpler one."""
 
 
-def firsts(measured: View, idle_loss: float) -> dict[str, Side]:
+def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
     import numpy as np
 
@@ -382,13 +440,18 @@ def firsts(measured: View, idle_loss: float) -> dict[str, Side]:
     loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
     room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
     found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
-    resent = measured.retransmitted
-    if not loss and (not math.isfinite(resent) or 2e-4 < resent < 0.15):
-        loss = 100 * (resent if math.isfinite(resent) else max(0.002, measured.probes_lost))
-        found["lossy"] = Side(rate, 1.3 * room, "fifo", loss)
-        loss = 0.0
+    if rate < SLOW_BPS:
+        # Probes and acknowledgements take as much room as data in a queue that counts packets.
+        found["packets"] = Side(rate, room * (1 + 50 * PACKET_BYTES * 8 / rate), "fifo", loss, in_packets=True)
+    resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
+    if not loss and 2e-4 < resent < 0.15:
+        found["lossy"] = Side(rate, 1.3 * room, "fifo", 100 * resent)
+        if highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest:
+            faster = 2 * HEADERS * measured.peak()
+            found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
     middle = measured.wait(0.5)
-    is_low = not math.isfinite(middle) or middle < 3 * packet_ms + 4
+    # A fair queue serves a packet of each connection in turn; a probe waits for a turn if it comes more often.
+    is_low = not math.isfinite(middle) or middle < max(3, 0.8 * connections) * packet_ms + 4
     if is_low:
         found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
         tokens = measured.carried * HEADERS - rate / 8 * measured.times
@@ -433,6 +496,18 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
     return replace(side, **changes)
 
 
+def _stepped(side: Side, name: str, factor: float) -> Side | None:
+    """Return the candidate with another rate, or another limit of the wait; None if it has none."""
+    room = side.buffer_bytes * factor
+    if name == "rate":
+        return replace(side, rate_bps=side.rate_bps * factor, buffer_bytes=room, burst_bytes=side.burst_bytes * factor)
+    if side.target_s:
+        return replace(side, target_s=side.target_s * factor)
+    if side.burst_bytes:
+        return replace(side, burst_bytes=side.burst_bytes * factor)
+    return replace(side, buffer_bytes=room) if room > 2 * PACKET_BYTES else None
+
+
 def _factor(*estimates: Sequence[float]) -> tuple[float, float]:
     """Return the factor that corrects a rate, from estimates by replica, and how far it is open: the logarithm's."""
     import numpy as np
@@ -465,7 +540,9 @@ def _clipped(ratio: float) -> float:
     return min(2.0, max(0.5, ratio))
 
 
-ENOUGH = 1.5
+SLOW_BPS = 4e6
+"""Slower lines carry so few packets that probes matter in a queue that counts packets."""
+ENOUGH = 1.2
 """The largest score of a line that fits."""
 LEAST_CHANGE = 0.06
 """Relative changes of the rate below this one are taken for chance."""
@@ -513,11 +590,11 @@ class Fitter:
             best = self._settled(line, phase, measured[direction], best)
             line = line.replaced(direction, **vars(best.side))
             chosen[direction] = best
-            kinds[direction] = best.side.kind if best.score < 2 * ENOUGH else "unknown"
+            kinds[direction] = best.side.kind if best.fits or best.score < 3 * ENOUGH else "unknown"
         line, kinds = self._together(line, kinds, measured)
         self._say_what_differs(chosen, measured)
         residual = max((each.residual for each in chosen.values()), default=1.0)
-        fits = not self._why_not and all(each.score < ENOUGH for each in chosen.values())
+        fits = not self._why_not and all(each.fits for each in chosen.values())
         return Fit(
             line,
             self._keys(line),
@@ -536,7 +613,7 @@ class Fitter:
 
     def _first(self, measured: Mapping[Direction, View]) -> Line:
         """Return the line that samples suggest directly; a direction without load is as fast as the other."""
-        found = {each: firsts(seen, self._evidence.idle_loss)["fifo"] for each, seen in measured.items()}
+        found = {each: firsts(seen, self._evidence.idle_loss, 4)["fifo"] for each, seen in measured.items()}
         fastest = max(found.values(), key=lambda side: side.rate_bps)
         up, down = (found.get(each, Side(fastest.rate_bps, max(64e3, fastest.buffer_bytes))) for each in ("up", "down"))
         return Line(up, down, self._base_rtt_s(up, down))
@@ -556,7 +633,10 @@ class Fitter:
             each: [start + (draw.uniform(0, 0.03) if replica else 0.0) for start in starts]
             for each, starts in evidence.plan.starts[phase].items()
         }
-        plan = replace(evidence.plan, starts={phase: late})
+        early_s = round(max(0.0, -min((start for each in late.values() for start in each), default=0.0)) + 0.0005, 3)
+        late = {each: [start + early_s for start in starts] for each, starts in late.items()}
+        lengths: dict[str, Any] = {f"{phase}_s": evidence.plan.seconds(phase) + early_s}
+        plan = replace(evidence.plan, starts={phase: late}, probe_s=evidence.probe_s[phase], **lengths)
         longest = max(
             (
                 float(np.nanmax(evidence.views[phase, each].added, initial=0.0))
@@ -566,8 +646,9 @@ class Fitter:
             default=0.0,
         )
         wait_s = min(8.0, 1.5 * longest / 1e3 + evidence.base_rtt_ms / 1e3 + 0.2)
-        start_s = evidence.starts_s[phase]
-        tables = simulate_phase(line, plan, phase, start_s, wait_s=wait_s, seed=self._seed + 1 + replica)
+        begin_s = evidence.starts_s[phase] - early_s
+        tables = simulate_phase(line, plan, phase, begin_s, wait_s=wait_s, seed=self._seed + 1 + replica)
+        tables["phases"]["start_s"] = [evidence.starts_s[phase]]
         bases = {
             each: line.base_rtt_s * 500 + PROBE_BYTES * 8e3 / (side.line_bps or side.rate_bps)
             for each, side in (("up", line.up), ("down", line.down))
@@ -580,10 +661,29 @@ class Fitter:
     def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
         """Refine a candidate of each class; return the best."""
         tried = self.candidates.setdefault(measured.direction, {})
-        for name, side in firsts(measured, self._evidence.idle_loss).items():
+        for name, side in firsts(measured, self._evidence.idle_loss, self._connections(phase, measured)).items():
             tried[name] = self._refined(line, phase, measured, side)
         name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
+        tried[name] = self._searched(line, phase, measured, tried[name])
         return tried[name]
+
+    def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
+        """Step along each parameter as long as the score falls, with ever smaller steps."""
+        for step in STEPS:
+            for name in ("rate", "room"):
+                for factor in (1 + step, 1 / (1 + step)):
+                    while best.score > GOOD and (side := _stepped(best.side, name, factor)):
+                        seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
+                        score, residual = difference(
+                            measured, seen.get(measured.direction), side, self._evidence.noise_ms
+                        )
+                        if score >= best.score - 0.01:
+                            break
+                        best = Candidate(side, score, residual, seen.get(measured.direction))
+        return best
+
+    def _connections(self, phase: PhaseName, measured: View) -> int:
+        return len(self._evidence.plan.starts[phase][measured.direction])
 
     def _refined(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
         """Correct a candidate some times over; return the best of its forms."""
@@ -613,18 +713,23 @@ class Fitter:
         if not replicas:
             return best
         self._ranges[direction] = {}
-        if self._is_calm() and is_unsteady(measured, replicas):
+        noise_ms = self._evidence.noise_ms
+        best = replace(best, usual=_usual(replicas, side, noise_ms))
+        if self._is_calm() and side.discipline == "fifo" and (not best.fits or is_unsteady(measured, replicas)):
             changing = self._varying(line, phase, measured, side)
+            self.candidates[direction]["varying"] = changing
             if changing.score + PENALTIES["varying"] < best.score:
                 best, side = changing, changing.side
-                self.candidates[direction]["varying"] = changing
                 line = line.replaced(direction, **vars(side))
                 replicas = self._replicas(line, phase, direction) or replicas
+                best = replace(best, usual=_usual(replicas, side, noise_ms))
         shift, open_rate = _factor(
             [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
         )
         self._spreads[direction] = open_rate
+        if best.score < GOOD:
+            shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
         changes: dict[str, Any] = {"rate_bps": side.rate_bps * shift}
         if side.rates:
             changes["rates"] = tuple((at, rate * shift) for at, rate in side.rates)
@@ -640,7 +745,8 @@ class Fitter:
             high = measured.wait(0.98, 0.0)
             small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
             waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
-            room = side.buffer_bytes * shift * _clipped(math.exp(float(np.median(waits))))
+            change = 1.0 if best.score < GOOD else _clipped(math.exp(float(np.median(waits))))
+            room = side.buffer_bytes * shift * change
             room = max(2.0 * PACKET_BYTES, room)
             open_room = 2 * float(np.std(waits)) + open_rate + 0.02
             larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
@@ -666,18 +772,15 @@ class Fitter:
             self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
         side = replace(side, **changes)
         line = line.replaced(direction, **vars(side))
-        found = [
-            difference(measured, each, side, self._evidence.noise_ms)
-            for each in self._replicas(line, phase, direction)[:3]
-        ]
-        if not found or float(np.median([score for score, _ in found])) > best.score + 0.2:
+        found = [difference(measured, each, side, noise_ms) for each in self._replicas(line, phase, direction)]
+        if not found or float(np.median([score for score, _ in found])) > best.score + 0.2 + 0.5 * best.usual:
             self._ranges[direction] = {
                 key: _moved(span, _value(best.side, key) / _value(side, key))
                 for key, span in self._ranges[direction].items()
             }
             return best
         score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
-        return Candidate(side, score, residual, best.seen)
+        return Candidate(side, min(score, best.score + 0.2), residual, best.seen, best.usual)
 
     def _is_calm(self) -> bool:
         """Return whether RTTs without load are nearly equal."""
@@ -795,7 +898,7 @@ class Fitter:
         """Name the sample that the fitted line explains worst."""
         for direction, candidate in chosen.items():
             seen, real = candidate.seen, measured[direction]
-            if candidate.score < ENOUGH or seen is None:
+            if candidate.fits or seen is None:
                 continue
             goodput = max(abs(a - b) for a, b in zip(seen.bins(), real.bins(), strict=True)) / max(1.0, real.rate(0, 1))
             wait = max(
@@ -818,6 +921,18 @@ class Fitter:
             head = "link.line." if direction == "up" else "link.line.reverse."
             found |= {f"{head}{key}": value for key, value in ranges.items()}
         return found
+
+
+def _usual(replicas: Sequence[View], side: Side, noise_ms: float) -> float:
+    """Return the median score of replicas against each other."""
+    import numpy as np
+
+    scores = [
+        difference(one, other, side, noise_ms)[0]
+        for place, one in enumerate(replicas)
+        for other in replicas[place + 1 :]
+    ]
+    return float(np.median(scores)) if scores else 0.0
 
 
 def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:
@@ -854,7 +969,8 @@ def where(evidence: Evidence, line: Line) -> Where:
                 return "host"
     rtt = hops["rtt_ms"].astype(float)
     is_idle = hops["phase"] == "idle"
-    calm, loaded = rtt[is_idle & np.isfinite(rtt)], rtt[~is_idle & np.isfinite(rtt)]
+    is_loaded = np.isin(hops["phase"].astype(str), ["down", "up", "both"])
+    calm, loaded = rtt[is_idle & np.isfinite(rtt)], rtt[is_loaded & np.isfinite(rtt)]
     if len(calm) and len(loaded) and added:
         more = float(np.median(loaded) - np.median(calm))
         if more > max(3.0, 0.5 * max(added.values())):
@@ -925,10 +1041,20 @@ def _from_zero(line: Line) -> tuple[Line, float]:
 
 def _span(key: str, span: Range) -> str:
     """Write a range with the unit of its key."""
+    least, most = ends(key, span)
+    return f"at least {least}" if most is None else f"{least} to {most}"
+
+
+def ends(key: str, span: Range) -> tuple[str, str | None]:
+    """Write both ends of a range as a scenario has them; None without a bound."""
     names = {"rate": "rate", "limit": "limit", "delay": "delay", "target": "delay", "loss": "loss", "burst": "size"}
     unit = names[key.rpartition(".")[2]]
-    least, most = (None if end is None else json.loads(inline(_significant(end), unit)) for end in span)
-    return f"at least {least}" if most is None else f"{least} to {most}"
+
+    def text(end: float) -> str:
+        return str(json.loads(inline(_significant(end), unit)))
+
+    least, most = span
+    return text(least), None if most is None else text(most)
 
 
 def _rounded(line: Line) -> Line:

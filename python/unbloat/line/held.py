@@ -1,7 +1,7 @@
-"""A cure while it is tried or kept, and the journal from which whoever comes next undoes it.
+"""A cure while it is tried or applied, and the journal from which whoever comes next undoes it.
 
 The journal is written before the computer is changed. It is in `/run`, as what a cure changes is in the kernel: neither
-outlives a reboot. Whoever has the journal's folder locked is at work; a journal without a lock is a dead process's.
+outlives a reboot. The process at work has the journal's folder locked; a journal without a lock is a dead process's.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Commands:
 
 @dataclass(frozen=True)
 class Journal:
-    """What is being changed, and what was there before."""
+    """A change of this computer, and the state from before."""
 
     cure: Commands
     before: State
@@ -87,12 +87,18 @@ class Journal:
 
     @classmethod
     def read(cls, file: Path) -> Journal | None:
-        """Read a journal; none if there is none."""
+        """Read a journal; none if there is none. Raises `RunError` if another version of unbloat wrote it."""
         if not file.exists():
             return None
-        content: dict[str, Any] = json.loads(file.read_text())
-        states = {name: State.from_json(content[name]) if content[name] else None for name in ("before", "after")}
-        return cls(**{**content, **states, "cure": Commands(**content["cure"])})
+        try:
+            content: dict[str, Any] = json.loads(file.read_text())
+            states = {name: State.from_json(content[name]) if content[name] else None for name in ("before", "after")}
+            return cls(**{**content, **states, "cure": Commands(**content["cure"])})
+        except (ValueError, KeyError, TypeError):
+            raise RunError(
+                f"{file}: another version of unbloat has begun this and must end it; or undo its cure by hand, and "
+                "remove the file"
+            ) from None
 
 
 def require_rights() -> None:
@@ -189,13 +195,13 @@ class Held:
         Raises
         ------
         InputError
-            Another cure is kept already, or root should not run this unbloat at boot.
+            Another cure is applied already, or root should not run this unbloat at boot.
         RunError
             The cure cannot be loaded.
 
         """
-        if kept := Journal.read(self._folder.kept):
-            raise InputError(f"{kept.cure.name} is kept already: unbloat line --undo")
+        if other := kept():
+            raise InputError(f"{other.name} is applied already: unbloat line --undo")
         cure = self._journal.cure
         is_load = re.fullmatch(r"(sudo )?unbloat load [^;&|]*", cure.command) is not None
         has_unit = persists and not is_load
@@ -241,8 +247,7 @@ def _undone(journal: Journal, folder: Folder) -> Journal:
 
     def undo() -> None:
         try:
-            # Sockets that use a congestion control are no reason to leave it there.
-            run(journal.cure.undo.replace("unbloat unload ", "unbloat unload --drain "), folder.lock)
+            run(_draining(journal.cure.undo), folder.lock)
         except RunError as error:
             # It may have been undone before, or never been there.
             failed.append(str(error))
@@ -285,40 +290,58 @@ def recover(wait_s: float = 0.0) -> str | None:
 
 
 def kept() -> Commands | None:
-    """Return the cure that is kept, or was before the last boot and persists; none if there is none."""
+    """Return the cure that is applied, or was before the last boot and persists; none if there is none."""
     if journal := Journal.read(_path() / "kept.json"):
         return journal.cure
     return Commands(**json.loads(PERSISTED.read_text())) if PERSISTED.exists() else None
 
 
 def undo_kept() -> Commands:
-    """Undo the cure that is kept, and what loads it at boot.
+    """Undo the cure that is applied, and remove its unit.
 
     Raises
     ------
     InputError
-        No cure is kept.
+        No cure is applied.
     RunError
         This process lacks the rights, another one is trying a cure, or something of the cure stays.
 
     """
     cure = kept()
     if cure is None:
-        raise InputError("no cure is kept: unbloat line --apply loads one")
+        raise InputError("no cure is applied: unbloat line --apply loads one")
     with closing(Folder()) as folder:
         _recover(folder)
         journal = Journal.read(folder.kept)
         if journal is None:
-            # The machine has booted since: the state from before is that of the cure's own commands.
-            run(cure.undo.replace("unbloat unload ", "unbloat unload --drain "), folder.lock)
+            _undo_since_boot(cure, folder)
         else:
             _undone(journal, folder)
             folder.trial.unlink()
             _forget_units(journal)
+            _forget_persisted()
             folder.kept.unlink()
-        systemd.remove_command()
-        PERSISTED.unlink(missing_ok=True)
     return cure
+
+
+def _undo_since_boot(cure: Commands, folder: Folder) -> None:
+    """Undo a cure that was loaded at boot: only its own command knows the state from before."""
+    try:
+        run(_draining(cure.undo), folder.lock)
+    except RunError as error:
+        raise RunError(f"{error}; nothing loads {cure.name} at the next boot any more") from None
+    finally:
+        _forget_persisted()
+
+
+def _forget_persisted() -> None:
+    systemd.remove_command()
+    PERSISTED.unlink(missing_ok=True)
+
+
+def _draining(undo: str) -> str:
+    """Unload a congestion control although sockets use it."""
+    return undo.replace("unbloat unload ", "unbloat unload --drain ")
 
 
 def _forget_units(journal: Journal) -> None:

@@ -14,6 +14,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.line.applications import App, Flow
 from unbloat.line.cures import DEVICE, HOST, LINE, ROUTER
+from unbloat.scenarios.source import kind_of
 
 UPLOADS, DOWNLOADS = "uploads", "downloads"
 THEIR_UPLOADS, THEIR_DOWNLOADS = "neighbour's uploads", "neighbour's downloads"
@@ -33,8 +34,8 @@ UNKNOWN_BPS = 20e6
 """The rate that counts for the length of a run where the line follows a recording."""
 OWN = WAYS
 """The loads that count."""
-CONNECTIONS = (1, 2, 4)
-"""The numbers of bulk connections, of which each draw has one."""
+CONNECTIONS = (4, 1, 2)
+"""The numbers of bulk connections in either direction, which draws take by turns."""
 FAR = "cubic"
 """The congestion control of servers and of other computers."""
 LEAST_S, MOST_S = 12.0, 90.0
@@ -92,9 +93,11 @@ class Home:
         warmup = min(20.0, max(3.0, 4 * waits))
         return math.ceil(warmup), math.ceil(max(min(measured, fits), SHORTEST_S))
 
-    def scenario(self, load: str, apps: Sequence[App], uploads: int, downloads: int) -> dict[str, Any]:
-        """Return a scenario of the home under a load, with some applications."""
+    def scenario(self, load: str, apps: Sequence[App], drawn: Draw) -> dict[str, Any]:
+        """Return a scenario of the home under a load, with some applications; the draw's keys are not in it."""
         warmup, measured = self.times_s(any(app.name == "page" for app in apps))
+        link = _varied(self.link, warmup + measured, drawn.place)
+        link["reverse"] = _varied(link["reverse"], warmup + measured, drawn.place)
         wire = "1gbit" if max(self.rate_bps(way) or 0.0 for way in WAYS) <= 300e6 else "10gbit"
         has_neighbour = THEIR_UPLOADS in LOADS[load] or bool(self.others)
         open_link = {
@@ -112,9 +115,9 @@ class Home:
                 DEVICE: open_link,
                 **({THEIR_DEVICE: open_link} if has_neighbour else {}),
                 ROUTER: open_link,
-                LINE: dict(self.link),
+                LINE: link,
             },
-            "flows": self.flows(load, apps, uploads, downloads),
+            "flows": self.flows(load, apps, drawn.uploads, drawn.downloads),
         }
 
     def flows(self, load: str, apps: Sequence[App], uploads: int, downloads: int) -> list[Flow]:
@@ -186,36 +189,80 @@ def base_of(value: object, unit: str) -> float:
 # ---------------------------------------------------------------- Draws
 
 Ranges = Mapping[str, Sequence[object]]
-"""The least and the most of each fitted key, such as `link.line.rate`; texts without a unit are alternatives."""
+"""The least and the most of each fitted key, such as `link.line.rate`; numbers are in base units.
+
+The most is None without a bound. Texts without a unit are alternatives.
+"""
+OPEN = 4.0
+"""The most of a range without a bound, as a multiple of its least."""
 WRITTEN = {"bps": "bit", "bytes": "b", "packets": "p", "bdp": "bdp", "s": "s", "percent": "%", "value": ""}
 """The unit that a scenario writes for a base unit."""
 WHOLE = ("bps", "bytes", "packets")
 """Base units of whole numbers."""
+WHOLE_KINDS = ("rate", "limit", "size", "integer", "")
+"""Kinds of keys with whole numbers; keys of newer releases have none."""
 WIDE = 1.5
-"""A range whose most is so many times its least is drawn by its logarithm."""
+"""The logarithm of a value is uniform if the most is above the least by this factor."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """What both homes of a pair have in common."""
+    """A line out of the fitted ranges, and a number of bulk connections, for both homes of a pair."""
 
     keys: Mapping[str, object]
     uploads: int
     downloads: int
     seed: int
+    place: float = 0.0
+    """Where a rate that varies begins, as a share of the time for which it is known."""
 
 
-def draw(ranges: Ranges, number: int) -> Draw:
+def draw(home: Home, ranges: Ranges, number: int) -> Draw:
     """Return a draw by its number; number 0 is the fitted line itself."""
     chance = random.Random(f"choose/{number}")
-    keys = {key: _between(key, ends, chance) for key, ends in ranges.items()} if number else {}
-    return Draw(keys, chance.choice(CONNECTIONS), chance.choice(CONNECTIONS), number + 1)
+    placed = {name: ends for key, ends in ranges.items() if (name := _key_of(home, key))}
+    keys = {key: _between(key, ends, chance) for key, ends in placed.items()} if number else {}
+    place = chance.random() if number else 0.0
+    uploads, downloads = (
+        CONNECTIONS[turn % len(CONNECTIONS)] for turn in (number, number + number // len(CONNECTIONS))
+    )
+    return Draw(keys, uploads, downloads, number + 1, place)
+
+
+def _key_of(home: Home, key: str) -> str | None:
+    """Return the key that a range is for: a policer's rate is that of its line; a rate that varies has none."""
+    for head, table in ((f"link.{LINE}.", home.link), (f"link.{LINE}.reverse.", home.link["reverse"])):
+        if key == f"{head}rate":
+            return None if "rates" in table else f"{head}policer.rate" if "policer" in table else key
+    return key
+
+
+def _varied(table: Mapping[str, Any], until_s: float, place: float) -> dict[str, Any]:
+    """Repeat the known changes of a rate until the end of a run, from a place in them on."""
+    if not table.get("rates"):
+        return dict(table)
+    steps = [(0.0, table["rate"]), *((base_of(each["at"], "s"), each["rate"]) for each in table["rates"])]
+    period_s = steps[-1][0] * len(steps) / (len(steps) - 1)  # The last rate lasts as long as the others on average.
+    start_s = place * period_s
+    rounds = range(math.ceil(until_s / period_s) + 1)
+    moved = [(round(turn * period_s + at - start_s, 6), rate) for turn in rounds for at, rate in steps]
+    first = [rate for at, rate in moved if at <= 0][-1]
+    changes = [{"at": at, "rate": rate} for at, rate in moved if 0 < at < until_s]
+    return {**table, "rate": first, "rates": changes}
+
+
+def _times(value: object, factor: float) -> object:
+    """Multiply a value of a scenario."""
+    unit, amount = _quantity(value)
+    return amount * factor if not unit else f"{round(amount * factor)}{WRITTEN[unit]}"
 
 
 def _between(key: str, ends: Sequence[object], chance: random.Random) -> object:
     """Draw a value of a range."""
     if len(ends) != 2:
         raise InputError(f"{key}: a range has two ends, not {len(ends)}")
+    if ends[1] is None:
+        ends = (ends[0], _times(ends[0], OPEN))
     found = [("", float(end)) if isinstance(end, int | float) else _core.quantity(str(end)) for end in ends]
     (unit, least), (other, most) = (each or ("alternative", 0.0) for each in found)
     if unit != other or least > most:
@@ -227,7 +274,7 @@ def _between(key: str, ends: Sequence[object], chance: random.Random) -> object:
     else:
         value = chance.uniform(least, most)
     if not unit:
-        return round(value) if all(isinstance(end, int) for end in ends) else value
+        return round(value, None if kind_of(key) in WHOLE_KINDS else 9)
     if unit not in WRITTEN:
         raise InputError(f"{key}: cannot draw between {ends[0]} and {ends[1]}")
     return f"{max(1, round(value))}{WRITTEN[unit]}" if unit in WHOLE else f"{value:.9f}{WRITTEN[unit]}"

@@ -27,7 +27,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "stop_s": "when its load ended",
     },
     "probes": {
-        "phase": "the phase in which the probe was sent",
+        "phase": "the phase in which the probe was sent; pause: between phases",
         "sent_s": "when the probe was sent",
         "rtt_ms": "its round-trip time; missing if no answer came",
         "up_ms": "its delay to the far end, up to a constant that makes the least up_ms half the least rtt_ms",
@@ -51,7 +51,7 @@ COLUMNS: dict[str, dict[str, str]] = {
         "http_ms": "time from the request to the first byte of its answer; missing if none came",
     },
     "hops": {
-        "phase": "the phase in which the probe was sent",
+        "phase": "the phase in which the probe was sent; pause: between phases",
         "sent_s": "when the probe was sent",
         "rtt_ms": "round-trip time to the first router; missing if it did not answer",
     },
@@ -83,10 +83,12 @@ class About:
     """Bytes that all connections and probes sent, with their headers."""
     received_bytes: int = 0
     """Bytes that all connections and probes received, with their headers."""
+    seconds: float = 0.0
+    """How long the measurement took."""
     is_complete: bool = True
     """Whether every phase ran to its end."""
     notes: tuple[str, ...] = ()
-    """What a reader must know, a sentence each: an unverified certificate, a clock that jumped."""
+    """Remarks for readers, a sentence each, such as an unverified certificate."""
 
 
 @dataclass(frozen=True)

@@ -118,7 +118,7 @@ def _direction(side: Side) -> dict[str, Any]:
         burst = f"{max(PACKET_BYTES, round(side.burst_bytes))}b"
         keys["policer"] = {"rate": round(side.rate_bps), "burst": burst}
     if side.loss_percent:
-        keys["loss"] = f"{side.loss_percent:.4g}%"
+        keys["loss"] = f"{side.loss_percent:.6f}%"
     if side.rates:
         keys["rates"] = [{"at": round(at, 6), "rate": round(rate)} for at, rate in side.rates]
     return keys
@@ -355,7 +355,7 @@ class _Phase:
         import numpy as np
 
         point = _core.parse(written(self._scenario(wait_s)), Path.cwd(), ())[0]
-        record, series = point.run(ALGORITHMS, series_ns=round(self._plan.probe_s * 1e9))
+        record, series = point.run(ALGORITHMS, series_ns=round(self._step_s() * 1e9))
         self._record = json.loads(record)
         assert series is not None
         columns = {name: np.frombuffer(raw, kind) for name, (kind, raw) in series["flows"].items()}
@@ -363,6 +363,10 @@ class _Phase:
         for number in range(len(self._flows) + 2):
             mine = columns["flow"] == number
             self._series.append({name: values[mine] for name, values in columns.items()})
+
+    def _step_s(self) -> float:
+        """Return the time from one sample of the series to the next: a part of that between probes."""
+        return self._plan.probe_s / math.ceil(self._plan.probe_s / 0.05 - 1e-9)
 
     def drain_s(self) -> float:
         """Return the largest one-way delay of a probe."""
@@ -385,7 +389,7 @@ class _Phase:
         """Return times, and the payload bytes that all connections have carried by then."""
         import numpy as np
 
-        step = self._plan.probe_s
+        step = self._step_s()
         times = np.arange(0, round((self._load_s + LONGEST_WAIT_S) / step) + 2) * step
         sums = np.zeros(len(times))
         for (each, _), series in zip(self._flows, self._series, strict=False):
@@ -401,7 +405,7 @@ class _Phase:
         series = self._series[len(self._flows) + DIRECTIONS[::-1].index(direction)]
         sent = np.arange(math.ceil(round(self._load_s / step, 6))) * step
         delays = np.full(len(sent), math.nan)
-        arrived = np.rint(series["goodput_mbps"] * step / 8e-6 / (PROBE_BYTES - 28)).astype(int)
+        arrived = np.rint(series["goodput_mbps"] * self._step_s() / 8e-6 / (PROBE_BYTES - 28)).astype(int)
         has_come = np.zeros(len(sent), bool)
         for time, rtt, count in zip(series["time_s"], series["rtt_ms"], arrived, strict=True):
             if count == 0 or math.isnan(rtt):
@@ -442,7 +446,7 @@ class _Phase:
         tables["hops"] = {
             "phase": [phase] * len(slow),
             "sent_s": list(start + slow),
-            "rtt_ms": [min(0.5, 1e3 * self._base_rtt_s())] * len(slow),
+            "rtt_ms": [min(0.5, 1e3 * self._delay_s())] * len(slow),
         }
         tables["host"] = {
             "phase": [phase] * len(at),
@@ -452,7 +456,8 @@ class _Phase:
         }
         return tables
 
-    def _base_rtt_s(self) -> float:
+    def _delay_s(self) -> float:
+        """Return the propagation delay of one direction."""
         return float(self._record["flows"][len(self._flows)]["base_rtt_ms"]) / 1e3
 
     def _transfers(self, at: Numbers) -> dict[str, list[object]]:
@@ -465,7 +470,9 @@ class _Phase:
         for (direction, opened), series in zip(self._flows, self._series, strict=False):
             mine = at[at >= opened - 1e-9]
             times = series["time_s"]
-            step = self._plan.probe_s
+            step = self._step_s()
+            # An upload's bytes count when their acknowledgement has come back.
+            shown = mine - (self._delay_s() if direction == "up" else 0.0)
             carried = np.concatenate([[0.0], np.cumsum(series["goodput_mbps"]) * step / 8e-6])
             before = np.clip(np.searchsorted(times, mine + 1e-9) - 1, 0, len(times) - 1)
             is_open = times[before] <= mine + 1e-9
@@ -475,7 +482,7 @@ class _Phase:
             rows["direction"] += [direction] * len(mine)
             rows["connection"] += [float(numbers[direction])] * len(mine)
             rows["time_s"] += list(self._start_s + mine)
-            rows["bytes"] += list(np.rint(np.interp(mine, np.concatenate([[times[0] - step], times]), carried)))
+            rows["bytes"] += list(np.rint(np.interp(shown, np.concatenate([[times[0] - step], times]), carried)))
             rows["rtt_ms"] += list(np.where(is_open, series["srtt_ms"][before], math.nan) if tells else missing)
             rows["retransmits"] += list(
                 np.where(is_open, series["retransmitted_packets"][before], 0.0) if tells else missing

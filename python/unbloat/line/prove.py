@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from unbloat._core import InputError
@@ -121,8 +120,8 @@ def prove(
     budget : Budget
         The limits of the whole proof. A turn begins only if there is room for one as large as any before it.
     washout_s : float
-        The pause before each turn, in which queues drain and the line is switched. It is as long without switching:
-        what a turn finds must not depend on the side before it.
+        The pause before each turn, in which queues drain and the line is switched; switching may take longer. Without
+        switching the pause is as long: what a turn finds must not depend on the side before it.
     seed : int, optional
         The order of the turns. Default: one that nobody knows before.
     watch : callable, optional
@@ -145,21 +144,27 @@ def prove(
     seed = secrets.randbits(32) if seed is None else seed
     order, switchbacks = Order(seed), [Switchback(quantity) for quantity in quantities]
     taken: list[Taken] = []
-    start, end = clock(), clock()
+    start = clock()
 
     def proof(ending: Ending | None) -> Proof:
         changes = tuple(switchback.change for switchback in switchbacks)
         return Proof(changes, tuple(taken), seed, washout_s, clock() - start, ending)
 
     try:
-        while (
-            ending := _ending(switchbacks[0].verdict, taken, quantities[0], budget, clock() - start, washout_s)
-        ) is None:
+        # A first time shows that the cure can be loaded; it may compile, which takes longer than any other time.
+        switch("after")
+        slowest = _timed(switch, "before", clock)
+        end = clock()
+        while True:
+            pause, left = max(washout_s, slowest), _left(budget, taken, clock() - start + slowest)
+            ending = _ending(switchbacks[0].verdict, taken, quantities[0], left, pause)
+            if ending:
+                break
             draw = order.draw()
-            switch(draw.side)
-            sleep(max(0.0, end + washout_s - clock()))
+            slowest = max(slowest, _timed(switch, draw.side, clock))
+            sleep(max(0.0, end + pause - clock()))
             begun = clock()
-            turn = measure(draw.side, _left(budget, taken, begun - start))
+            turn = measure(draw.side, _left(budget, taken, begun - start + slowest))
             end = clock()
             taken.append(Taken(draw.side, draw.chance, begun - start, end - begun, turn))
             for switchback in switchbacks:
@@ -176,18 +181,19 @@ def _left(budget: Budget, taken: Sequence[Taken], seconds: float) -> Budget:
     return Budget(budget.turns - len(taken), max(0.0, budget.seconds - seconds), max(0.0, budget.bytes - used))
 
 
-def _ending(
-    verdict: Verdict, taken: Sequence[Taken], goal: Quantity, budget: Budget, seconds: float, washout_s: float
-) -> Ending | None:
+def _timed(switch: Callable[[Side], object], side: Side, clock: Callable[[], float]) -> float:
+    """Switch, and return how long that took."""
+    begun = clock()
+    switch(side)
+    return clock() - begun
+
+
+def _ending(verdict: Verdict, taken: Sequence[Taken], goal: Quantity, left: Budget, pause: float) -> Ending | None:
     """Return why no further turn follows; none if one does."""
-    left = _left(budget, taken, seconds)
     if verdict != "unclear":
         return "clear"
     if left.turns < 1:
         return "turns"
-    # A pause longer than the washout was one in which the line was switched.
-    pauses = [b.start_s - a.start_s - a.seconds for a, b in pairwise(taken)]
-    pause = max([washout_s, *pauses, *(each.start_s for each in taken[:1])])
     if left.seconds <= pause + max((each.seconds for each in taken), default=0.0):
         return "seconds"
     if left.bytes <= 0 or left.bytes < max((each.turn.bytes for each in taken), default=0):

@@ -1,7 +1,7 @@
-"""What cures change on this computer: read before a cure is loaded, and put back exactly.
+"""The state of this computer, as far as cures change it: read before a cure is loaded, and put back exactly.
 
 A state has the settings that cures set, each device's queue discipline, and what `unbloat load` and `unbloat attach`
-have put into the kernel. What somebody else changed while a cure was there stays as they left it.
+have put into the kernel. The changes of somebody else while a cure was there stay.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ Place = tuple[str, ...]
 
 @dataclass(frozen=True)
 class State:
-    """What this computer has, by place; a place that is missing has nothing."""
+    """The values of this computer by place; a place that is missing has nothing."""
 
     values: Mapping[Place, Any] = field(default_factory=dict)
 

@@ -1,8 +1,8 @@
 """Which connection fills the queue now, and which program: figures of the kernel about all its TCP connections.
 
 Rate times added delay is what a connection has in queues on its way, in bytes (Little's law). For an upload the RTT is
-the sender's own estimate. For a download it is the receiver's (`tcpi_rcv_rtt`), which the kernel updates only while full
-segments arrive.
+the sender's own estimate. For a download it is the receiver's (`tcpi_rcv_rtt`), which the kernel updates only while
+full segments arrive.
 """
 
 from __future__ import annotations

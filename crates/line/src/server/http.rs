@@ -24,6 +24,12 @@ use tokio_rustls::server::TlsStream;
 /// Bytes of the large object, which no client reads to the end.
 const LARGE: u64 = 8_000_000_000;
 
+/// Bytes that a client may have on the way in an upload.
+const WINDOW: u32 = 1 << 24;
+
+/// Bytes of a response that wait for TCP.
+const SEND_BUFFER: usize = 1 << 16;
+
 /// Zeros that a response sends at a time.
 static ZEROS: [u8; 65_536] = [0; 65_536];
 
@@ -44,9 +50,13 @@ pub(super) async fn serve(stream: TlsStream<TcpStream>, from: SocketAddr, shared
         async move { Ok::<_, Infallible>(respond(request, from, &shared).await) }
     });
     let mut connection = auto::Builder::new(TokioExecutor::new());
-    // The window grows with what the path carries. A large one from the start would let clients fill the memory with
-    // bodies that nobody reads.
-    connection.http2().adaptive_window(true).max_concurrent_streams(64);
+    // Bodies are read as they come, so that a window as large as fast paths need does not fill the memory.
+    connection
+        .http2()
+        .initial_stream_window_size(WINDOW)
+        .initial_connection_window_size(WINDOW)
+        .max_send_buf_size(SEND_BUFFER)
+        .max_concurrent_streams(64);
     connection.serve_connection(TokioIo::new(stream), service).await.map_err(io::Error::other)
 }
 

@@ -3,6 +3,7 @@
 mod http;
 
 use crate::limits::{Accounts, Client, Limits, Refusal};
+use crate::unsent::limit_unsent;
 use crate::{echo, token, transfer};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
@@ -19,6 +20,9 @@ use tokio_rustls::TlsAcceptor;
 /// How long a client may take for its TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
 
+/// Bytes that TCP may hold of a connection before it sends them.
+const UNSENT: usize = 65_536;
+
 /// How long the connections that are open at the end have to notice it.
 const FAREWELL: Duration = Duration::from_millis(200);
 
@@ -27,7 +31,7 @@ const FAREWELL: Duration = Duration::from_millis(200);
 pub struct Config {
     /// The address and port of HTTPS; port 0 takes a free one.
     pub address: SocketAddr,
-    /// What clients may use.
+    /// Bytes, connections and time that clients may use.
     pub limits: Limits,
     /// Congestion controls that a client may ask for.
     pub controls: Vec<String>,
@@ -187,6 +191,8 @@ where
                 tokio::spawn(async move {
                     let _counted = counted;
                     let _ = stream.set_nodelay(true);
+                    // Answers of a few bytes must not wait behind what TCP cannot send yet.
+                    let _ = limit_unsent(&stream, UNSENT);
                     // A connection's end, by its client or by the limit, concerns nobody else.
                     let _ = tokio::time::timeout(shared.duration, serve(stream, from, Arc::clone(&shared))).await;
                 });

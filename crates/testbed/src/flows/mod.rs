@@ -6,4 +6,3 @@ pub mod monitor;
 pub mod plan;
 pub mod refill;
 pub mod sockets;
-pub mod tcp_info;

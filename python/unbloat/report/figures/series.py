@@ -205,8 +205,9 @@ def delay_ms(link: pd.DataFrame) -> np.ndarray:
 
 
 def active(series: pd.DataFrame) -> pd.DataFrame:
-    """Keep of each flow what lies between its first and its last packet in flight."""
-    times = series["time_s"].where(series["in_flight_packets"] > 0).groupby([series["run"], series["flow"]])
+    """Keep of each flow what lies between its first and its last packet in flight, or all if nobody knows those."""
+    in_flight = series["in_flight_packets"]
+    times = series["time_s"].where((in_flight > 0) | in_flight.isna()).groupby([series["run"], series["flow"]])
     return series[series["time_s"].between(times.transform("min"), times.transform("max"))]
 
 

@@ -3,8 +3,8 @@
 
 use super::{AppEvent, Apps, CHUNK, send_some};
 use crate::flows::refill::PAUSE;
-use crate::flows::tcp_info::TcpInfo;
 use apps::SlowWriter;
+use kernel::tcp_info::TcpInfo;
 use model::units::Nanos;
 use std::cmp::Reverse;
 use std::io;

@@ -1,0 +1,350 @@
+"""`unbloat line`: measure your own line, fit a scenario to it, rank cures, load the best, and prove that it helps."""
+
+from __future__ import annotations
+
+import sys
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unbloat import _core
+from unbloat._core import InputError
+from unbloat.cli.options import OUTPUT, WHAT, JsonOption
+from unbloat.cli.terminal import WIPE, say, say_json, tell
+
+if TYPE_CHECKING:
+    from unbloat.line.answer import Answer
+    from unbloat.line.choose import Ranked
+    from unbloat.line.client import Now
+    from unbloat.line.measurement import Measurement, PhaseName
+    from unbloat.line.prove import Proof
+
+LINE_EXAMPLES = """\
+unbloat line --server far.example
+unbloat line --server far.example --for call,game --budget 50mb -o my-line
+unbloat line --again my-line --for page
+sudo unbloat line --server far.example --apply --prove
+unbloat line --watch"""
+
+CURE = "What is changed"
+"""The heading of the options that change this computer."""
+SAMPLES, FITTED = "measurement.json", "line.toml"
+"""Files in the folder of a measurement, beside those of every set of results."""
+
+
+def line_command(
+    server: Annotated[
+        str | None,
+        typer.Option(
+            "--server",
+            metavar="HOST[:PORT]",
+            help="Far end to measure against: a computer that runs `unbloat serve`, or any server that speaks "
+            "draft-ietf-ippm-responsiveness. Default port: 4043, then 443.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    again: Annotated[
+        Path | None,
+        typer.Option(
+            "--again",
+            metavar="FOLDER",
+            help="Judge what an earlier -o saved, without measuring.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    watch: Annotated[
+        bool,
+        typer.Option(
+            "--watch",
+            help="Only list the connections and programs that fill the queue now; needs no server.",
+            rich_help_panel=WHAT,
+        ),
+    ] = False,
+    budget: Annotated[
+        str,
+        typer.Option(
+            "--budget",
+            metavar="SIZE",
+            help="Bytes to use at most, both directions together; a proof may use as many again.",
+            rich_help_panel=WHAT,
+        ),
+    ] = "100mb",
+    duration: Annotated[
+        str,
+        typer.Option(
+            "--duration",
+            metavar="TIME",
+            help="Time to measure at most; a proof may take three times as long.",
+            rich_help_panel=WHAT,
+        ),
+    ] = "60s",
+    wanted: Annotated[
+        str,
+        typer.Option(
+            "--for",
+            metavar="APP,...",
+            help="Applications for which cures are ranked: call, page, game, backup. Empty: rank none.",
+            rich_help_panel=WHAT,
+        ),
+    ] = "call,page",
+    no_fit: Annotated[
+        bool, typer.Option("--no-fit", help="Only measure: fit no line, rank no cures.", rich_help_panel=WHAT)
+    ] = False,
+    apply: Annotated[
+        bool,
+        typer.Option(
+            "--apply", help="Load the best cure of this computer until the next boot (root).", rich_help_panel=CURE
+        ),
+    ] = False,
+    persist: Annotated[
+        bool, typer.Option("--persist", help="With --apply: load the cure at every boot.", rich_help_panel=CURE)
+    ] = False,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Measure the best cure by turns with and without it, and undo it afterwards (root). With --apply the "
+            "cure stays if it is better.",
+            rich_help_panel=CURE,
+        ),
+    ] = False,
+    undo: Annotated[
+        bool, typer.Option("--undo", help="Only undo the cure that --apply loaded (root).", rich_help_panel=CURE)
+    ] = False,
+    save: Annotated[
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            metavar="FOLDER",
+            help="Save results, samples and the fitted line here. Default: only the fitted line, in this folder.",
+            rich_help_panel=OUTPUT,
+        ),
+    ] = None,
+    json: JsonOption = False,
+) -> None:
+    """Measure your own line: rates, delays under load, the queue, and what would help.
+
+    The command measures the empty line, a download, an upload, and both at once. It fits a scenario to them and
+    simulates the cures that this computer can load. Ctrl-C ends the measurement and keeps what was measured. Traffic
+    goes to the named server only. Without --apply and --prove the command needs no root and changes nothing.
+    """
+    from unbloat.line.apply import undo as undo_kept
+
+    bytes_allowed, seconds = budget_of(budget), seconds_of(duration)
+    chosen = {"--server": server, "--again": again, "--watch": watch, "--undo": undo}
+    if len([value for value in chosen.values() if value]) != 1:
+        raise InputError("line: give one of --server HOST, --again FOLDER, --watch and --undo")
+    if (apply or prove) and (not (server and wanted) or no_fit):
+        raise InputError("line: --apply and --prove need --server, a fit, and applications with --for")
+    if persist and not apply:
+        raise InputError("line: --persist needs --apply")
+    if watch:
+        from unbloat.cli.watch import watch_command
+
+        watch_command(json=json)
+        return
+    if undo:
+        tell(f"{undo_kept().name} is undone")
+        return
+    found = _answered(server, again, None if no_fit else wanted, bytes_allowed, seconds, save)
+    if json and not (apply or prove):
+        say_json(found.json())
+    elif not json:
+        say(found.text())
+        for note in found.measurement.about.notes:
+            tell(f"note: {note}")
+    if apply or prove:
+        _cure(found, str(server), bytes_allowed, seconds, keep=apply, persist=persist, prove=prove, json=json)
+
+
+def _answered(
+    server: str | None, again: Path | None, wanted: str | None, budget: int, seconds: float, save: Path | None
+) -> Answer:
+    """Measure or read, save, and judge; None for `wanted` fits nothing."""
+    from unbloat.api.results import Results
+    from unbloat.line.answer import answer
+    from unbloat.line.applications import apps_named
+    from unbloat.line.measurement import read_measurement
+    from unbloat.line.results import results_of
+    from unbloat.system.files import write_text
+
+    if wanted:
+        apps_named(wanted)
+    if again:
+        measurement = read_measurement(again / SAMPLES if again.is_dir() else again)
+    else:
+        measurement = _measured(str(server), budget, seconds)
+    if save:
+        Results.of(results_of(measurement)).save(save)
+        measurement.save(save / SAMPLES)
+
+    def write(text: str) -> Path:
+        path = save / FITTED if save else _free(Path(FITTED))
+        write_text(path, text)
+        return path
+
+    with closing(LiveLine(sys.stderr.isatty())) as view:
+        return answer(measurement, write_fit=None if wanted is None else write, wanted=wanted or "", told=view.work)
+
+
+def _free(path: Path) -> Path:
+    """Return a path that does not exist yet: line.toml, line-2.toml, and so on."""
+    number, free = 1, path
+    while free.exists():
+        number += 1
+        free = path.with_stem(f"{path.stem}-{number}")
+    return free
+
+
+def _measured(
+    server: str, budget: int, seconds: float, phases: tuple[PhaseName, ...] = ("idle", "down", "up", "both")
+) -> Measurement:
+    """Measure, and show on the terminal how far the measurement has come."""
+    from unbloat.line.client import measure
+
+    with closing(LiveLine(sys.stderr.isatty())) as view:
+        return measure(server, budget=budget, seconds=seconds, phases=phases, observe=view.show)
+
+
+def _cure(
+    found: Answer,
+    server: str,
+    budget: int,
+    seconds: float,
+    *,
+    keep: bool,
+    persist: bool,
+    prove: bool,
+    json: bool,
+) -> None:
+    """Load the best cure of this computer, and prove it."""
+    from dataclasses import replace
+
+    from unbloat.line.apply import Trial
+
+    best = _of_this_computer(found)
+    if best is None:
+        if json:
+            say_json(found.json())
+        tell("nothing is loaded: no cure of this computer is worth it")
+        return
+    with Trial(best) as trial:
+        proof = _proof(trial.switch, best, server, budget, seconds) if prove else None
+        found = replace(found, proof=proof)
+        if json:
+            say_json(found.json())
+        elif proof:
+            say(proof_text(proof))
+        if keep and (proof is None or proof.verdict == "better"):
+            unit = trial.keep(persist=persist)
+            tell(f"{best.name} is loaded; `sudo unbloat line --undo` undoes it" + (f"; {unit}" if unit else ""))
+            return
+    tell(f"{best.name} is undone")
+
+
+def _of_this_computer(found: Answer) -> Ranked | None:
+    """Return the best cure that this computer can load and that is worth it."""
+    cures = found.choice.cures if found.choice else ()
+    return next((each for each in cures if each.where == "host" and each.is_worth_it and not each.missing), None)
+
+
+def _proof(switch: object, cure: Ranked, server: str, budget: int, seconds: float) -> Proof:
+    """Take turns with and without a cure."""
+    from unbloat.line.proving import proved
+
+    with closing(LiveLine(sys.stderr.isatty())) as view:
+        return proved(switch, cure, server, budget=budget, seconds=3 * seconds, watch=view.turn)  # type: ignore[arg-type]
+
+
+def proof_text(proof: Proof) -> str:
+    """Return what a person reads of a proof."""
+    from unbloat.report.table import Column, render
+
+    changes = proof.changes
+
+    def cells(values: list[float | None]) -> list[object]:
+        return [None if value is None else round(value, 2) for value in values]
+
+    table = render(
+        [
+            Column("quantity", "", [f"{change.quantity.name}, {change.quantity.unit}" for change in changes]),
+            Column("before", "", cells([change.median["before"] for change in changes])),
+            Column("after", "", cells([change.median["after"] for change in changes])),
+            Column("change", "%", cells([_percent(change.estimate) for change in changes])),
+            Column("least", "%", cells([_percent(change.low) for change in changes])),
+            Column("most", "%", cells([_percent(change.high) for change in changes])),
+            Column("verdict", "", [change.verdict for change in changes]),
+        ]
+    )
+    return f"{len(proof.turns)} turns in {proof.seconds:.0f} s, {proof.bytes / 1e6:.1f} MB\n\n{table}"
+
+
+def _percent(part: float | None) -> float | None:
+    import math
+
+    return None if part is None or math.isinf(part) else 100 * part
+
+
+def budget_of(text: str) -> int:
+    """Read `--budget`."""
+    least = 1_000_000
+    match _core.quantity(text):
+        case ("bytes", number) if number >= least:
+            return int(number)
+        case ("bytes", _):
+            raise InputError(f"--budget {text} is too small: a measurement needs at least 1mb")
+    raise InputError(f'--budget {text} is not a size such as "20mb" or "1gb"')
+
+
+def seconds_of(text: str) -> float:
+    """Read `--duration`."""
+    least, most = 10.0, 600.0
+    match _core.quantity(text):
+        case ("s", seconds) if least <= seconds <= most:
+            return seconds
+        case ("s", _):
+            raise InputError(f"--duration {text} is not between 10s and 600s")
+    raise InputError(f'--duration {text} is not a time such as "60s"')
+
+
+@dataclass
+class LiveLine:
+    """A line of the terminal that shows the progress; without a terminal, each step gets a line."""
+
+    is_terminal: bool
+    step: str = ""
+
+    def show(self, now: Now) -> None:
+        """Show a moment of a measurement."""
+        rtt = "" if now.rtt_ms is None else f"  RTT {now.rtt_ms:.1f} ms"
+        rates = f"down {now.down_mbps:.1f}  up {now.up_mbps:.1f} Mbit/s"
+        self._tell(f"measures: {now.phase}", f"{now.elapsed_s:5.1f} s  {rates}{rtt}  {now.bytes / 1e6:.1f} MB")
+
+    def work(self, share: float, words: str) -> None:
+        """Show how much of the simulations is done."""
+        if words:
+            self._tell(words, f"{100 * share:.0f} %")
+
+    def turn(self, proof: Proof) -> None:
+        """Show the latest turn of a proof."""
+        last, goal = proof.turns[-1], proof.changes[0]
+        value = last.turn.values.get(goal.quantity.name)
+        words = "no value" if value is None else f"{value:.1f} {goal.quantity.unit}"
+        self._tell(f"turn {len(proof.turns)}, {last.side}: {words}", goal.verdict)
+
+    def _tell(self, step: str, now: str) -> None:
+        if self.is_terminal:
+            sys.stderr.write(f"{WIPE}{step}  {now}")
+            sys.stderr.flush()
+        elif step != self.step:
+            tell(step)
+        self.step = step
+
+    def close(self) -> None:
+        """Leave an empty line."""
+        if self.is_terminal:
+            sys.stderr.write(WIPE)

@@ -1,0 +1,208 @@
+"""What `unbloat line` answers: the measured numbers, the fitted line, the cures, and the proof of one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbloat.line.measurement import Measurement
+from unbloat.line.summary import LOADS, Summary, summary
+from unbloat.report.table import Column, render
+
+if TYPE_CHECKING:
+    from unbloat.line.choose import Choice
+    from unbloat.line.fit import Fit
+    from unbloat.line.prove import Proof
+
+SHOWN = 8
+"""Cures that a table lists; `--json` has all."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """All that is known about a line; what was not asked for is None."""
+
+    measurement: Measurement
+    summary: Summary
+    fit: Fit | None = None
+    scenario: Path | None = None
+    """The file with the fitted line."""
+    choice: Choice | None = None
+    proof: Proof | None = None
+
+    def json(self) -> dict[str, Any]:
+        """Return what `--json` prints."""
+        about, loads = self.measurement.about, self.summary.loads
+
+        def load(phase: Any, way: Any) -> dict[str, Any] | None:
+            return asdict(loads[phase, way]) if (phase, way) in loads else None
+
+        found: dict[str, Any] = {
+            "server": about.server,
+            "idle_rtt_ms": self.summary.idle_rtt_ms,
+            "idle_mos": self.summary.idle_mos,
+            "up": load("up", "up"),
+            "down": load("down", "down"),
+            "both": {way: load("both", way) for way in ("up", "down")},
+            "bytes": about.sent_bytes + about.received_bytes,
+            "seconds": about.seconds,
+            "sound": about.is_complete,
+            "notes": list(about.notes),
+        }
+        if self.fit:
+            found["queue"] = {"where": self.fit.where, "kind": self.fit.kind, **self.fit.kinds}
+            found["scenario"] = str(self.scenario) if self.scenario else None
+            found["fit"] = {
+                **{key: list(span) for key, span in self.fit.ranges.items()},
+                "residual_percent": self.fit.residual_percent,
+                "fits": self.fit.fits,
+                "why_not": list(self.fit.why_not),
+                "notes": list(self.fit.notes),
+            }
+        if self.choice:
+            found["verdict"] = self.choice.verdict
+            found["advice"] = self.choice.sentence
+        found["cures"] = self.choice.json() if self.choice else []
+        if self.proof:
+            found["proof"] = self.proof.to_dict()
+        return found
+
+    def text(self) -> str:
+        """Return what a person reads."""
+        parts = [_head(self.measurement), _measured(self.summary)]
+        if self.fit:
+            parts.append(_fitted(self.fit, self.scenario))
+        if self.choice:
+            parts.append(_ranking(self.choice))
+        return "\n\n".join(parts)
+
+
+def answer(
+    measurement: Measurement,
+    *,
+    write_fit: Callable[[str], Path] | None = None,
+    wanted: str = "",
+    told: Callable[[float, str], None] | None = None,
+) -> Answer:
+    """Judge a measurement.
+
+    Parameters
+    ----------
+    measurement : Measurement
+        The samples.
+    write_fit : callable, optional
+        Writes the fitted scenario and returns its path; without it nothing is fitted.
+    wanted : str
+        Applications for which cures are ranked, such as `"call,page"`; none are ranked without.
+    told : callable, optional
+        Gets the share of the work that is done, and words about it.
+
+    """
+    found = Answer(measurement, summary(measurement))
+    if write_fit is None or not found.summary.loads:
+        return found
+    from unbloat.line.fit import fit, write_scenario
+
+    if told:
+        told(0.0, "fits a line")
+    fitted = fit(measurement)
+    path = write_fit(write_scenario(fitted))
+    found = Answer(measurement, found.summary, fitted, path)
+    if not wanted or not fitted.fits:
+        return found
+    return Answer(measurement, found.summary, fitted, path, _choice(path, fitted, measurement, wanted, told))
+
+
+def _choice(
+    path: Path, fitted: Fit, measurement: Measurement, wanted: str, told: Callable[[float, str], None] | None
+) -> Choice:
+    from unbloat.line.choose import choose
+    from unbloat.line.cures import this_computer
+    from unbloat.line.fit import ends
+
+    written = {key: ends(key, span) for key, span in fitted.ranges.items()}
+    ranges: Mapping[str, list[object]] = {
+        key: [least, most] for key, (least, most) in written.items() if most is not None
+    }
+    computer = this_computer(measurement.about.device or None)
+    return choose(path, ranges, wanted, computer, told=told)
+
+
+def _head(measurement: Measurement) -> str:
+    about = measurement.about
+    device = f" over {about.device}" if about.device else ""
+    address = f" ({about.address})" if about.address else ""
+    used = (about.sent_bytes + about.received_bytes) / 1e6
+    return f"{about.server}{address}{device}: {used:.1f} MB in {about.seconds:.0f} s"
+
+
+def _measured(found: Summary) -> str:
+    shown = [each for each in LOADS if each in found.loads]
+    names = ["idle", *(phase if phase == way else f"{phase}: {way}" for phase, way in shown)]
+    loads = [found.loads[each] for each in shown]
+
+    def cells(name: str, idle: float | None = None, digits: int = 1) -> list[object]:
+        values = [idle, *(getattr(load, name) for load in loads)]
+        return [None if value is None else round(value, digits) for value in values]
+
+    columns = [
+        Column("line", "", names),
+        Column("rate", "Mbit/s", cells("rate_mbps", digits=2)),
+        Column("RTT", "ms", cells("loaded_rtt_ms", found.idle_rtt_ms)),
+        Column("added", "ms", cells("added_ms")),
+        Column("jitter", "ms", cells("jitter_ms")),
+        Column("RPM", "", cells("rpm", digits=0)),
+        Column("confidence", "", ["", *(load.confidence for load in loads)]),
+        Column("loss", "%", cells("loss_percent", digits=2)),
+        Column("call", "MOS", cells("mos", found.idle_mos)),
+    ]
+    return render(columns)
+
+
+PLACES = {
+    "host": "in this computer",
+    "first_hop": "on the way to the first router, such as Wi-Fi",
+    "beyond": "behind the first router",
+}
+KINDS = {
+    "fifo": "one queue for all",
+    "fair": "a queue for each connection",
+    "aqm": "a queue that is kept short (AQM)",
+    "policer": "a policer, which drops instead of queueing",
+    "varying": "a rate that varies",
+    "unknown": "unknown",
+}
+
+
+def _fitted(found: Fit, path: Path | None) -> str:
+    lines = [f"Packets wait {PLACES[found.where]}. Up: {KINDS[found.kinds['up']]}; down: {KINDS[found.kinds['down']]}."]
+    if path:
+        lines.append(
+            f"The fitted line is in {path}; it differs from the measurement by {found.residual_percent:.1f} %."
+        )
+    if not found.fits:
+        lines.append("No line explains the measurement, so no cure is simulated:")
+    lines += [f"* {sentence}." for sentence in (*found.why_not, *found.notes)]
+    return "\n".join(lines)
+
+
+def _ranking(choice: Choice) -> str:
+    ranked = [each for each in choice.cures if each.draws or each.where is None][:SHOWN]
+    apps = list(dict.fromkeys(app for each in ranked for app in each.effects))
+
+    def effect(name: str) -> Column:
+        unit = next(each.effects[name].unit for each in ranked if name in each.effects)
+        cells = [each.effects[name].cured if name in each.effects else None for each in ranked]
+        return Column(name, unit, [None if cell is None else round(cell, 2) for cell in cells])
+
+    columns = [
+        Column("cure", "", [each.name for each in ranked]),
+        *map(effect, apps),
+        Column("cost", "%", [round(each.cost_percent, 1) if each.draws else None for each in ranked]),
+        Column("sure", "", [round(each.sure, 2) if each.draws else None for each in ranked]),
+    ]
+    best = choice.best
+    command = [f"Load it: {best.command}", f"Undo it: {best.undo}"] if best.command else []
+    return "\n".join([choice.sentence, "", render(columns), *(["", *command] if command else [])])

@@ -1,0 +1,75 @@
+"""Measures a line against a far end, within a budget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from unbloat import _core
+from unbloat.line.measurement import COLUMNS, PHASES, About, Measurement, PhaseName, measurement_of
+
+BUDGET = 100_000_000
+"""Bytes that a measurement uses at most, unless the user says otherwise."""
+SECONDS = 60.0
+"""Seconds that a measurement takes at most, unless the user says otherwise."""
+
+
+@dataclass(frozen=True)
+class Now:
+    """A running measurement, for a live view."""
+
+    phase: PhaseName
+    elapsed_s: float
+    down_mbps: float
+    up_mbps: float
+    rtt_ms: float | None
+    """The latest round-trip time; None before the first answer."""
+    bytes: int
+    """Bytes used so far, both directions together."""
+
+
+def measure(
+    server: str,
+    *,
+    budget: int = BUDGET,
+    seconds: float = SECONDS,
+    phases: Sequence[PhaseName] = PHASES,
+    observe: Callable[[Now], object] = lambda _: None,
+) -> Measurement:
+    """Measure a line against a far end; Ctrl-C ends the measurement and keeps what it measured.
+
+    Raises
+    ------
+    InputError
+        The server's name is not one.
+    RunError
+        The server cannot be reached, or does not serve measurements.
+
+    """
+
+    def seen(phase: str, *numbers: float | None) -> None:
+        observe(Now(phase, *numbers))  # type: ignore[arg-type]
+
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    text, is_interrupted = _core.measure_line(server, budget=budget, seconds=seconds, phases=phases, observe=seen)
+    found = json.loads(text)
+    notes = [*found["notes"], *(["the measurement was interrupted"] if is_interrupted else [])]
+    about = About(
+        server=server,
+        address=found["address"],
+        started=started,
+        device=found["device"] or "",
+        cc=found["cc"],
+        sent_bytes=found["sent_bytes"],
+        received_bytes=found["received_bytes"],
+        seconds=found["seconds"],
+        is_complete=found["is_complete"],
+        notes=tuple(notes),
+    )
+    columns = {
+        table: {column: [row[column] for row in rows] for column in COLUMNS[table]}
+        for table, rows in found["tables"].items()
+    }
+    return measurement_of(about, columns)

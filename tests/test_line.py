@@ -1,0 +1,91 @@
+"""`unbloat line`: what it prints and saves, within its budget, and what it refuses."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from conftest import Cli
+from inline_snapshot import snapshot
+from sentences import stderr_of
+from test_serve import Serve, serve  # noqa: F401
+from unbloat import read
+from unbloat.line.model import Line, Side, simulate
+
+
+def test_a_line_is_measured_within_its_budget(serve: Serve, cli: Cli, tmp_path: Path) -> None:  # noqa: F811
+    _, port, _ = serve()
+    measured = tmp_path / "measured"
+    words = ("line", "--server", f"127.0.0.1:{port}", "--budget", "20mb", "--json", "--no-fit", "-o", measured)
+    found = json.loads(cli(*words).stdout)
+    assert found["bytes"] <= 20e6
+    assert found["idle_rtt_ms"] > 0
+    assert set(found["both"]) == {"up", "down"}
+    again = json.loads(cli("line", "--again", measured, "--no-fit", "--json").stdout)
+    assert again == found
+    runs = read(measured)
+    assert list(runs.runs["phase"]) == ["idle", "down", "up", "both"]
+    assert runs.flows.query("phase == 'down' and name == 'download'")["goodput_mbps"].gt(0).all()
+    assert {"rtt_ms", "goodput_mbps"} <= set(runs.series("flows"))
+
+
+def test_a_simulated_line_is_fitted_and_cured(cli: Cli, tmp_path: Path) -> None:
+    side = Side(rate_bps=5e6, buffer_bytes=256_000)
+    simulate(Line(side, replace(side, rate_bps=2e7, buffer_bytes=512_000), 0.04)).save(tmp_path / "line.json")
+    found = json.loads(cli("line", "--again", "line.json", "--for", "call", "--json").stdout)
+    least, most = found["fit"]["link.line.rate"]
+    assert least <= 5e6 <= most
+    assert found["queue"]["kind"] == "fifo" and found["fit"]["fits"]
+    assert Path(found["scenario"]).name == "line.toml"
+    assert found["cures"] and all(
+        {"name", "command", "for", "cost_percent", "sure"} <= set(cure) for cure in found["cures"]
+    )
+    assert cli("check", "line.toml").returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        ([], snapshot("unbloat: line: give one of --server HOST, --again FOLDER, --watch and --undo")),
+        (
+            ["--server", "a b"],
+            snapshot('unbloat: "a b": a server is a host such as far.example, 192.0.2.1:4043 or [2001:db8::1]:4043'),
+        ),
+        (
+            ["--server", "a", "--budget", "10kb"],
+            snapshot("unbloat: --budget 10kb is too small: a measurement needs at least 1mb"),
+        ),
+        (["--server", "a", "--budget", "10s"], snapshot('unbloat: --budget 10s is not a size such as "20mb" or "1gb"')),
+        (["--server", "a", "--duration", "1s"], snapshot("unbloat: --duration 1s is not between 10s and 600s")),
+        (["--server", "a", "--duration", "1mb"], snapshot('unbloat: --duration 1mb is not a time such as "60s"')),
+        (["--again", "missing.json"], snapshot("unbloat: missing.json: cannot be read: no such file or directory")),
+        (
+            ["--server", "a", "--again", "missing.json"],
+            snapshot("unbloat: line: give one of --server HOST, --again FOLDER, --watch and --undo"),
+        ),
+    ],
+)
+def test_wrong_words_are_refused(words: list[str], sentence: str, cli: Cli) -> None:
+    done = cli("line", *words)
+    assert done.returncode == 2
+    assert stderr_of(done) == sentence
+
+
+@pytest.mark.parametrize(
+    ("server", "sentence"),
+    [
+        ("127.0.0.1:1", snapshot("unbloat: 127.0.0.1:1: no connection: Connection refused (os error 111)")),
+        (
+            "no-such-host.invalid",
+            snapshot(
+                "unbloat: no-such-host.invalid: the name cannot be resolved: failed to lookup address information: Name or service not known"
+            ),
+        ),
+    ],
+)
+def test_a_server_that_is_away_is_a_sentence(server: str, sentence: str, cli: Cli) -> None:
+    done = cli("line", "--server", server)
+    assert done.returncode == 1
+    assert stderr_of(done) == sentence
