@@ -38,8 +38,9 @@ const STREAM_WINDOW: u32 = (1 << 31) - 1;
 /// Bytes that HTTP/2 may queue for a stream before they are in the socket.
 const SEND_BUFFER: usize = 16_384;
 
-/// Bytes that TLS and TCP may hold of an upload before they send: more would delay requests on the same connection, and
-/// would measure this program in place of the line.
+/// Bytes that TLS and TCP may hold of an upload before they send.
+///
+/// With more of them, requests on the same connection would wait in this program, not on the line.
 const UNSENT: usize = 16_384;
 
 /// TLS for clients, which notes whether certificates could be verified.
@@ -77,8 +78,9 @@ impl Tls {
     }
 }
 
-/// Accepts every certificate, since the far end of a private line signs its own and gets only zeros, and notes those
-/// that the system does not trust.
+/// Accepts every certificate, and notes those that the system does not trust.
+///
+/// The far end of a private line signs its own, and gets only zeros.
 #[derive(Debug)]
 struct Verifier {
     trusted: Option<Arc<WebPkiServerVerifier>>,
@@ -197,7 +199,7 @@ impl Session {
 }
 
 impl Drop for Session {
-    /// Closes the connection at once; what waits in the send buffer is never sent.
+    /// Closes the connection at once, and drops the data that waits in the send buffer.
     fn drop(&mut self) {
         let _ = setsockopt(&self.socket, sockopt::Linger, &libc::linger { l_onoff: 1, l_linger: 0 });
         self.task.abort();

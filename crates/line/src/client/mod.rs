@@ -1,7 +1,7 @@
 //! The client: measures a line against a far end, within a budget of bytes and seconds.
 //!
 //! A measurement has four phases: idle, download, upload, and both at once. In each, probes and requests of a small
-//! object measure delays, while connections carry as much as the line takes. What is collected are raw samples; other
+//! object measure delays, while connections carry as much as the line takes. The client collects raw samples; other
 //! parts of the project judge them. Load, requests and the rule when a phase is long enough follow
 //! draft-ietf-ippm-responsiveness, with shorter intervals.
 
