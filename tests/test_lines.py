@@ -20,7 +20,7 @@ def test_that_lines_are_the_same_everywhere():
     )
 
 
-@pytest.mark.parametrize("each", [each for each in LINES if not each.is_awaited][::7], ids=lambda each: each.number)
+@pytest.mark.parametrize("each", LINES[::7], ids=lambda each: each.number)
 def test_that_lines_can_be_read(each: Line):
     (point,) = source_of(each.text).points()
     for place in ("vm", "kernel"):

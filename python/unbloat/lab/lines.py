@@ -34,8 +34,6 @@ ANSWERS: dict[Kind, tuple[Answer, ...]] = {
     "cross": ("fifo",),
 }
 """The right answers."""
-AWAITED: frozenset[Kind] = frozenset({"drophead", "policer"})
-"""Kinds that scenario files cannot describe yet; the lines are drawn, and cannot run."""
 UNDESCRIBED: dict[Kind, str] = {
     "cross": "traffic of others shares the line",
     "wifi": "a radio has no rate of its own",
@@ -107,11 +105,6 @@ class Line:
     number: int
     text: str
     truth: Truth
-
-    @property
-    def is_awaited(self) -> bool:
-        """Return whether no scenario file can describe the line yet."""
-        return self.truth.kind in AWAITED
 
 
 @dataclass(frozen=True)
