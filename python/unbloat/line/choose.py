@@ -20,8 +20,8 @@ fitted line itself.
   `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
 * Pairs: the best cures of either direction also run together.
 
-Simulations stop when the budget of seconds is used. If it does not suffice for all cures, the best of the first draw
-continue.
+Simulations stop when the budget of seconds is used. If it does not suffice for all draws of all cures, the best of the
+first draw continue.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from typing import Any, Literal
 
 from unbloat._core import InputError, RunError
 from unbloat.line.applications import App, Flow, apps_named, sum_of
-from unbloat.line.cures import LINE, Computer, Cure, Where, cures
+from unbloat.line.cures import LINE, Computer, Cure, Reaches, Where, cures
 from unbloat.line.home import (
     DOWNLOADS,
     LOADS,
@@ -194,6 +194,10 @@ Values = dict[tuple[str, str], float]
 
 MOST_DRAWS, FEW_DRAWS = 12, 6
 """Draws of each cure, at most; and those that the best cures should have where time is short."""
+FIRST_SHARE = 0.5
+"""The first draw of all cures takes no more than this share of the time; cures at devices come first."""
+AT_ONCE = 6
+"""Cures that are simulated between two looks at the clock."""
 SCREEN_SHARE = 0.1
 """All cures get a second draw if the first took no more than this share of the time that is left."""
 LEAST_KEPT = 4
@@ -482,50 +486,106 @@ def choose(
         If today's line cannot be simulated.
 
     """
-    since = time.monotonic()
+    clock = _Clock(budget_s)
     apps = apps_named(wanted)
     cc, notes = _simulated_control(computer.cc)
     home = home_of(line, others, cc)
     up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
     every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
     trials = _Trials(home, ranges, apps, jobs, cache)
-    tell = told or (lambda _, __: None)
+    search = _Search(trials, clock, told or (lambda _, __: None), draws)
+    search.screen([cure for cure in every if cure.keys is not None and cure.can_load is not False])
+    pairs = search.pair()
+    if count := search.go_on():
+        notes.append(f"{count} of {len(search.tried)} cures were simulated more often than the others")
+    ranked = [_ranked(cure, trials, apps) for cure in (*every, *pairs)]
+    return _choice(ranked, trials, apps, notes, has_others=bool(others))
 
-    def left_s() -> float:
-        return math.inf if budget_s is None else since + budget_s - time.monotonic()
 
-    first = [cure for cure in every if cure.keys is not None and cure.can_load is not False]
-    tell(0.0, "the line as it is")
-    trials.run([None], 0)  # Processes start, and mechanisms compile.
-    begun = time.monotonic()
-    trials.run(first, 0, lambda done: tell(0.2 * done, "every cure on the fitted line"))
-    screened = 1
-    if draws > 1 and time.monotonic() - begun < SCREEN_SHARE * left_s():
-        trials.run([None, *first], 1, lambda done: tell(0.2 + 0.1 * done, "every cure on another draw"))
-        screened = 2
-    pairs = _pairs(first, trials)
-    for place in range(screened):
-        tell(0.3 + 0.1 * place / screened, "pairs of cures")
-        trials.run(pairs, place)
-    going = [cure for cure in (*first, *pairs) if cure.name not in trials.failed]
-    going.sort(key=lambda cure: -trials.score(cure))
-    started = time.monotonic()
-    pace_s = (started - begun) / screened / max(1, len(first) + len(pairs))
-    if len(going) * min(draws - screened, FEW_DRAWS) * pace_s > left_s():
-        going = _best(going, int(left_s() / max(pace_s, 1e-3) / FEW_DRAWS))
-        notes.append(f"{len(going)} of {len(first) + len(pairs)} cures were simulated more often than the others")
-    for place in range(screened, draws):
-        done_before = place - screened
-        # A draw that cannot be finished in time does not begin.
-        if left_s() <= (time.monotonic() - started) / (done_before or math.inf):
-            break
-        share = 0.6 / (draws - screened)
-        tell(0.4 + share * done_before, f"draw {place + 1} of {draws}")
-        trials.run([None, *going], place)
-    tell(1.0, "")
-    return _choice(
-        [_ranked(cure, trials, apps) for cure in (*every, *pairs)], trials, apps, notes, has_others=bool(others)
-    )
+class _Clock:
+    """The time that simulations may take."""
+
+    def __init__(self, budget_s: float | None) -> None:
+        self._end_s = math.inf if budget_s is None else time.monotonic() + budget_s
+
+    @property
+    def left_s(self) -> float:
+        """The time that is left; below zero if it is used up."""
+        return self._end_s - time.monotonic()
+
+
+class _Search:
+    """The simulations of a choice, in the order in which a short time is spent best."""
+
+    def __init__(self, trials: _Trials, clock: _Clock, tell: Told, draws: int) -> None:
+        self._trials = trials
+        self._clock = clock
+        self._tell = tell
+        self._draws = draws
+        self._screened = 1
+        self._pace_s = 0.0
+        self.tried: list[Cure] = []
+        """Cures that have the first draw."""
+
+    def screen(self, able: Sequence[Cure]) -> None:
+        """Simulate the first draw of cures, at devices first; and a second one if that is quick."""
+        able = sorted(able, key=lambda cure: (not cure.is_at_device, cure.reaches == "uploads"))
+        self._tell(0.0, "the line as it is")
+        self._trials.run([None], 0)  # Processes start, and mechanisms compile.
+        begun, most_s = time.monotonic(), FIRST_SHARE * self._clock.left_s
+        while len(self.tried) < len(able) and (not self.tried or time.monotonic() - begun < most_s):
+            self._tell(0.2 * len(self.tried) / len(able), "every cure on the fitted line")
+            some = able[len(self.tried) : len(self.tried) + AT_ONCE]
+            self._trials.run(some, 0)
+            self.tried += some
+        for cure in able[len(self.tried) :]:
+            self._trials.failed[cure.name] = "the time did not suffice"
+        taken_s = time.monotonic() - begun
+        self._pace_s = taken_s / max(1, len(self.tried))
+        if self._draws > 1 and taken_s < SCREEN_SHARE * self._clock.left_s:
+            words = "every cure on another draw"
+            self._trials.run([None, *self.tried], 1, lambda share: self._tell(0.2 + 0.1 * share, words))
+            self._screened = 2
+
+    def pair(self) -> list[Cure]:
+        """Combine cures of this computer for downloads with some for uploads, and simulate them as far as the others.
+
+        Of either direction it takes the best that changes the ends of connections, and the best at the device.
+        """
+        pairs = [down.beside(up) for down in self._best_of("downloads") for up in self._best_of("uploads")]
+        for place in range(self._screened):
+            self._tell(0.3 + 0.1 * place / self._screened, "pairs of cures")
+            self._trials.run(pairs, place)
+        self.tried += pairs
+        return pairs
+
+    def _best_of(self, reaches: Reaches) -> list[Cure]:
+        own = [cure for cure in self._going() if cure.where == "host" and cure.reaches == reaches]
+        own = [cure for cure in own if self._trials.changes_something(cure)]
+        groups = ([cure for cure in own if cure.is_at_device is is_at_device] for is_at_device in (False, True))
+        return [max(group, key=self._trials.score) for group in groups if group]
+
+    def _going(self) -> list[Cure]:
+        return [cure for cure in self.tried if cure.name not in self._trials.failed]
+
+    def go_on(self) -> int | None:
+        """Simulate further draws while there is time: of all cures, or else of the best, whose number it returns."""
+        going = sorted(self._going(), key=lambda cure: -self._trials.score(cure))
+        more = self._draws - self._screened
+        count = None
+        if len(going) * min(more, FEW_DRAWS) * self._pace_s > self._clock.left_s:
+            going = _best(going, int(self._clock.left_s / max(self._pace_s, 1e-3) / FEW_DRAWS))
+            count = len(going)
+        draw_s = self._pace_s * (len(going) + 1)
+        for done in range(more):
+            if draw_s > self._clock.left_s:
+                break
+            begun = time.monotonic()
+            self._tell(0.4 + 0.6 * done / more, f"draw {self._screened + done + 1} of {self._draws}")
+            self._trials.run([None, *going], self._screened + done)
+            draw_s = time.monotonic() - begun
+        self._tell(1.0, "")
+        return count
 
 
 def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:
@@ -553,22 +613,6 @@ def _simulated_control(name: str) -> tuple[str, list[str]]:
         else "today's congestion control is unknown"
     )
     return "cubic", [f"{why}: cubic has its place"]
-
-
-def _pairs(singles: Sequence[Cure], trials: _Trials) -> list[Cure]:
-    """Combine cures of this computer for downloads with some for uploads.
-
-    Of either direction it takes the best that changes the ends of connections, and the best at the device.
-    """
-
-    def best(reaches: str) -> list[Cure]:
-        own = [cure for cure in singles if cure.where == "host" and cure.reaches == reaches]
-        own = [cure for cure in own if cure.name not in trials.failed and trials.changes_something(cure)]
-        at_ends = [cure for cure in own if not cure.is_at_device]
-        at_device = [cure for cure in own if cure.is_at_device]
-        return [max(each, key=trials.score) for each in (at_ends, at_device) if each]
-
-    return [down.beside(up) for down in best("downloads") for up in best("uploads")]
 
 
 def _best(ordered: Sequence[Cure], count: int) -> list[Cure]:

@@ -90,7 +90,7 @@ class Home:
         pages = 6 * (PAGE_BITS / rates[1] + 5.0) if has_pages else 0.0
         measured = min(MOST_S, max(LEAST_S, 12 * waits, pages))
         fits = MOST_PACKETS * 12000 / sum(rates)
-        warmup = min(20.0, max(3.0, 4 * waits))
+        warmup = min(20.0, max(3.0, 3 * waits))
         return math.ceil(warmup), math.ceil(max(min(measured, fits), SHORTEST_S))
 
     def scenario(self, load: str, apps: Sequence[App], drawn: Draw) -> dict[str, Any]:
