@@ -10,9 +10,10 @@ from inline_snapshot import snapshot
 from sentences import refused
 from unbloat import InputError
 from unbloat.line.applications import APPS
-from unbloat.line.choose import LEAVE, Choice, choose
+from unbloat.line.choose import Choice, choose
 from unbloat.line.cures import NEEDS, Computer
 from unbloat.line.home import draw, home_of
+from unbloat.line.trials import LEAVE
 
 FEW = Computer("eth0", "cubic", ("cubic", "reno"), dict.fromkeys(NEEDS, True))
 

@@ -8,9 +8,9 @@ import pytest
 from inline_snapshot import snapshot
 from unbloat.line import cures as module
 from unbloat.line.applications import APPS
-from unbloat.line.choose import placed_keys
 from unbloat.line.cures import NEEDS, Computer, Cure, cures, this_computer
 from unbloat.line.home import LOADS, draw, home_of
+from unbloat.line.trials import placed_keys
 from unbloat.scenarios.source import source_of
 
 ALL = dict.fromkeys(NEEDS, True)

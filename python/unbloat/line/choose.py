@@ -13,9 +13,9 @@ fitted line itself.
   goodput. A game's packets count by the 99th percentile of the added round-trip time.
 * Cost: throughput that bulk transfers of this computer lose, or that the neighbour's lose beside it, whichever is more.
   Throughput that they give up beside those of the neighbour is *yielding*, which a program that is cured alone may do.
-* Score: the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the yielding. A
-  cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`, and most
-  draws agree.
+* Score (`trials.py`): the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the
+  yielding. A cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`,
+  and most draws agree.
 * `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
   `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
 * Pairs: the best cures of either direction also run together.
@@ -28,35 +28,16 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
 
-from unbloat._core import InputError, RunError
-from unbloat.line.applications import App, Flow, apps_named, sum_of
+from unbloat.line.applications import App, Flow, apps_named
 from unbloat.line.cures import LINE, Computer, Cure, Reaches, Where, cures
-from unbloat.line.home import (
-    DOWNLOADS,
-    LOADS,
-    OWN,
-    THEIR_DOWNLOADS,
-    THEIR_UPLOADS,
-    UPLOADS,
-    WAYS,
-    Draw,
-    Home,
-    Ranges,
-    Way,
-    base_of,
-    draw,
-    home_of,
-)
-from unbloat.results.rows import Run
-from unbloat.runs import batch
-from unbloat.scenarios.source import Source, source_of
-from unbloat.system import machine
+from unbloat.line.home import LOADS, OWN, WAYS, Home, Ranges, Way, base_of, home_of
+from unbloat.line.trials import ALIKE, LEAVE, Costs, Trials, Values, gains_of, is_better, number_of, score_of
 from unbloat.system.paths import mechanism_names
 
 # ---------------------------------------------------------------- Answers
@@ -90,8 +71,6 @@ QueueWhere = Literal["host", "first_hop", "beyond"]
 BEFORE_THE_ROUTER = "packets wait before they reach the router's queue"
 Verdict = Literal["host", "router", "leave"]
 """The place of the best cure: this computer or the router; or `leave`, if the line is best left as it is."""
-LEAVE = "leave it"
-"""The name of the choice to change nothing."""
 
 
 @dataclass(frozen=True)
@@ -185,185 +164,10 @@ def _rounded(value: float) -> float:
     return float(f"{value:.4g}")
 
 
-# ---------------------------------------------------------------- Simulations
-
-Told = Callable[[float, str], None]
-"""Gets the share of the work that is done, and what is simulated, in words."""
-Values = dict[tuple[str, str], float]
-"""Numbers of a draw: by load, and by application or by role of bulk transfers."""
-
-MOST_DRAWS, FEW_DRAWS = 12, 6
-"""Draws of each cure, at most; and those that the best cures should have where time is short."""
-FIRST_SHARE = 0.5
-"""The first draw of all cures takes no more than this share of the time; cures at devices come first."""
-AT_ONCE = 6
-"""Cures that are simulated between two looks at the clock."""
-SCREEN_SHARE = 0.1
-"""All cures get a second draw if the first took no more than this share of the time that is left."""
-LEAST_KEPT = 4
-"""Cures that continue after the first draw, at least."""
-
-
-def placed_keys(keys: Mapping[str, object], flows: Sequence[Flow]) -> dict[str, object]:
-    """Replace roles in a cure's keys by the numbers of the flow groups that have them; drop those without a group."""
-    roles = {str(flow["name"]): place for place, flow in enumerate(flows)}
-    placed: dict[str, object] = {}
-    for key, value in keys.items():
-        role, _, rest = key.partition(".")
-        if role not in (UPLOADS, DOWNLOADS):
-            placed[key] = value
-        elif role in roles:
-            placed[f"flows.{roles[role]}.{rest}"] = value
-    return placed
-
-
-class _Trials:
-    """The simulations of a home: today, and with each cure."""
-
-    def __init__(self, home: Home, ranges: Ranges, apps: Sequence[App], jobs: int | None, cache: bool) -> None:
-        self._home = home
-        self._ranges = ranges
-        self._apps = apps
-        self._jobs = jobs or machine.processors()
-        self._is_kept = cache
-        light = [app for app in apps if not app.is_alone]
-        # Goodput is counted where no application spoils it, even if no other application runs there.
-        self._groups = [light, *([app] for app in apps if app.is_alone)]
-        self.found: dict[str, dict[int, Values]] = {}
-        """The numbers of each cure by its name, and by draw; today has the name `LEAVE`."""
-        self.failed: dict[str, str] = {}
-        """Why a cure has no numbers."""
-
-    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[float], None] = lambda _: None) -> None:
-        """Simulate cures, and today for None, with one draw."""
-        drawn = draw(self._home, self._ranges, number)
-        jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
-        sources = [self._source(cure, load, apps, drawn) for cure, load, apps in jobs]
-        rows = batch.run_all(
-            sources,
-            self._jobs,
-            is_kept=self._is_kept,
-            progress=False,
-            is_whole=True,
-            told=lambda done: told(done / len(sources)),
-        )
-        for (cure, load, apps), row in zip(jobs, rows, strict=True):
-            name = cure.name if cure else LEAVE
-            if "run" not in row:
-                if cure is None:
-                    raise (InputError if row.get("wrong_input") else RunError)(row["error"])
-                self.failed[name] = row["error"]
-                continue
-            values = self.found.setdefault(name, {}).setdefault(number, {})
-            values.update(self._values(row["run"], load, apps))
-
-    def score(self, cure: Cure) -> float:
-        """Return a cure's score over its draws."""
-        return _score(*self.sides(cure), self._apps, cure)
-
-    def changes_something(self, cure: Cure) -> bool:
-        """Return whether a cure changes the applications at all."""
-        pairs = zip(*self.sides(cure), strict=True)
-        return any(abs(gain) > ALIKE / 2 for a, b in pairs for gain in _gains(a, b, self._apps))
-
-    def sides(self, cure: Cure) -> tuple[list[Values], list[Values]]:
-        """Return the numbers of today and of a cure, draw by draw."""
-        found = self.found[cure.name]
-        return [self.found[LEAVE][number] for number in found], list(found.values())
-
-    def _groups_of(self, load: str) -> list[list[App]]:
-        """Return the applications of each run; only loads that count have runs for one application."""
-        return self._groups if load in OWN else self._groups[:1]
-
-    def _source(self, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
-        scenario = self._home.scenario(load, apps, drawn)
-        keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
-        return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
-
-    def _values(self, run: Run, load: str, apps: Sequence[App]) -> Iterator[tuple[tuple[str, str], float]]:
-        measured = run["duration_s"] - run["warmup_s"]
-
-        def rows(name: str) -> list[Any]:
-            return [flow for flow in run["flows"] if flow.get("name") == name]
-
-        if apps is self._groups[0]:
-            for role in LOADS[load]:
-                yield (load, role), sum_of("goodput_mbps")(rows(role)) or 0.0
-        for app in apps:
-            flows = rows(app.name if app.flows else UPLOADS)
-            if flows:
-                value = app.value(flows)
-                yield (load, app.name), app.nothing(measured) if value is None else value
-
-
 # ---------------------------------------------------------------- The ranking
 
-COST_WEIGHT, YIELD_WEIGHT = 0.5, 0.1
-"""The weights of lost throughput, and of throughput left to others, against the gain of applications."""
-ALIKE = 0.02
-"""Scores that differ by less are alike: a cure must be better than none by so much, and a pair better than one."""
 BY_FAR = 0.15
 """A router whose score is above that of this computer's best cure by so much is the place to cure the line."""
-
-
-def _number(values: Values, app: App, loads: Sequence[str]) -> float | None:
-    """Return an application's mean number over loads."""
-    known = [values[load, app.name] for load in loads if (load, app.name) in values]
-    return fmean(known) if known else None
-
-
-def _gains(today: Values, cured: Values, apps: Sequence[App]) -> list[float]:
-    """Return the gain of each application, a mean over the loads that count."""
-    each = [
-        [app.gain(today[load, app.name], cured[load, app.name]) for load in OWN if (load, app.name) in today]
-        for app in apps
-    ]
-    return [fmean(gains) for gains in each if gains]
-
-
-def _lost(today: Sequence[Values], cured: Sequence[Values], kinds: Sequence[tuple[str, str]]) -> list[float]:
-    """Return the share of goodput that each kind of bulk transfer loses over all draws."""
-    losses = []
-    for kind in kinds:
-        before, after = (sum(values.get(kind, 0.0) for values in side) for side in (today, cured))
-        losses.append(1 - after / before if before > 0 else 0.0)
-    return losses
-
-
-@dataclass(frozen=True)
-class _Costs:
-    """Throughput that a cure costs, as shares of at least 0."""
-
-    lost: float
-    harm: float
-    yields: float
-
-    @classmethod
-    def of(cls, today: Sequence[Values], cured: Sequence[Values]) -> _Costs:
-        own = _lost(today, cured, [("up", UPLOADS), ("down", DOWNLOADS)])
-        theirs = _lost(today, cured, [("others", THEIR_UPLOADS), ("others", THEIR_DOWNLOADS)])
-        beside = _lost(today, cured, [("others", UPLOADS), ("others", DOWNLOADS)])
-        return cls(max(0.0, *own), max(0.0, fmean(theirs)), max(0.0, *beside))
-
-    def weighed(self, *, may_yield: bool) -> float:
-        """Return the cost as it counts against the gain of applications."""
-        return COST_WEIGHT * max(self.lost, self.harm) + (0.0 if may_yield else YIELD_WEIGHT * self.yields)
-
-
-def _score(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App], cure: Cure) -> float:
-    gains = [gain for a, b in zip(today, cured, strict=True) for gain in _gains(a, b, apps)]
-    return fmean(gains) - _Costs.of(today, cured).weighed(may_yield=cure.may_yield)
-
-
-def _better_by(today: Sequence[Values], cured: Sequence[Values], apps: Sequence[App]) -> bool:
-    """Return whether one application gains its smallest difference of interest."""
-    for app in apps:
-        before, after = (
-            [value for values in side if (value := _number(values, app, OWN)) is not None] for side in (today, cured)
-        )
-        if before and app.better(fmean(before), fmean(after)) >= app.smallest(fmean(before)):
-            return True
-    return False
 
 
 def _changes(
@@ -375,7 +179,7 @@ def _changes(
         pairs = [
             (before, after)
             for a, b in zip(today, cured, strict=True)
-            if (before := _number(a, app, loads)) is not None and (after := _number(b, app, loads)) is not None
+            if (before := number_of(a, app, loads)) is not None and (after := number_of(b, app, loads)) is not None
         ]
         if pairs:
             before, after = (fmean(side) for side in zip(*pairs, strict=True))
@@ -393,7 +197,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
+def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
     """Judge a cure by its draws."""
     base = Ranked(
         name=cure.name,
@@ -408,12 +212,12 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
         why = trials.failed.get(cure.name) or cure.why_not or "this computer cannot load it"
         return replace(base, not_simulated=why)
     today, cured = trials.sides(cure)
-    costs = _Costs.of(today, cured)
-    score = _score(today, cured, apps, cure)
+    costs = Costs.of(today, cured)
+    score = score_of(today, cured, apps, cure)
     # Transfers beside others vary by chance: the cost of a draw is that of all.
     weighed = costs.weighed(may_yield=cure.may_yield)
     agree = sum(
-        _better_by([a], [b], apps) and fmean(_gains(a, b, apps)) - weighed > ALIKE
+        is_better([a], [b], apps) and fmean(gains_of(a, b, apps)) - weighed > ALIKE
         for a, b in zip(today, cured, strict=True)
     )
     sure = (agree + 1) / (len(cured) + 2)
@@ -427,11 +231,24 @@ def _ranked(cure: Cure, trials: _Trials, apps: Sequence[App]) -> Ranked:
         score=score - (ALIKE if cure.parts else 0.0),
         sure=sure,
         draws=len(cured),
-        is_worth_it=_better_by(today, cured, apps) and score > ALIKE and sure > 0.5,
+        is_worth_it=is_better(today, cured, apps) and score > ALIKE and sure > 0.5,
     )
 
 
 # ---------------------------------------------------------------- The choice
+
+Told = Callable[[float, str], None]
+"""Gets the share of the work that is done, and what is simulated, in words."""
+MOST_DRAWS, FEW_DRAWS = 12, 6
+"""Draws of each cure, at most; and those that the best cures should have where time is short."""
+FIRST_SHARE = 0.5
+"""The first draw of all cures takes no more than this share of the time; cures at devices come first."""
+AT_ONCE = 6
+"""Cures that are simulated between two looks at the clock."""
+SCREEN_SHARE = 0.1
+"""All cures get a second draw if the first took no more than this share of the time that is left."""
+LEAST_KEPT = 4
+"""Cures that continue after the first draw, at least."""
 
 
 def choose(
@@ -492,7 +309,7 @@ def choose(
     home = home_of(line, others, cc)
     up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
     every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
-    trials = _Trials(home, ranges, apps, jobs, cache)
+    trials = Trials(home, ranges, apps, jobs, cache)
     search = _Search(trials, clock, told or (lambda _, __: None), draws)
     search.screen([cure for cure in every if cure.keys is not None and cure.can_load is not False])
     pairs = search.pair()
@@ -517,7 +334,7 @@ class _Clock:
 class _Search:
     """The simulations of a choice, in the order in which a short time is spent best."""
 
-    def __init__(self, trials: _Trials, clock: _Clock, tell: Told, draws: int) -> None:
+    def __init__(self, trials: Trials, clock: _Clock, tell: Told, draws: int) -> None:
         self._trials = trials
         self._clock = clock
         self._tell = tell
@@ -625,7 +442,7 @@ def _best(ordered: Sequence[Cure], count: int) -> list[Cure]:
 
 
 def _choice(
-    found: Sequence[Ranked], trials: _Trials, apps: Sequence[App], notes: Sequence[str], *, has_others: bool
+    found: Sequence[Ranked], trials: Trials, apps: Sequence[App], notes: Sequence[str], *, has_others: bool
 ) -> Choice:
     """Order the cures and say which place is the right one."""
     today = list(trials.found[LEAVE].values())
