@@ -145,10 +145,21 @@ fn rates_change_links_go_down_and_packets_come_twice() {
     assert_eq!(came, expected.collect::<Vec<_>>());
 }
 
+const UNIMPAIRED: [(&str, &str); 2] = [("link.bottleneck.outages", "[]"), ("link.bottleneck.duplicate", "0%")];
+
+/// The bucket has room for six of the ten packets. The first is being sent, and the queue holds the newest three of the
+/// others.
+#[test]
+fn a_policer_is_in_front_of_a_queue_that_drops_its_oldest() {
+    let policer = ("link.bottleneck.policer", r#"{ rate = "1mbit", burst = "9kb" }"#);
+    let queue = ("link.bottleneck.queue", r#"{ kind = "drophead", limit = "3p" }"#);
+    let came = arrivals_of_train(&[&UNIMPAIRED[..], &[policer, queue]].concat(), 10);
+    assert_eq!(came.iter().map(|(_, number)| *number).collect::<Vec<_>>(), [0, 3, 4, 5]);
+}
+
 #[test]
 fn packets_leave_the_order_only_where_they_may() {
-    let plain = [("link.bottleneck.outages", "[]"), ("link.bottleneck.duplicate", "0%")];
-    let arrivals = |more: &[(&str, &str)]| arrivals_of_train(&[&plain, more].concat(), 100);
+    let arrivals = |more: &[(&str, &str)]| arrivals_of_train(&[&UNIMPAIRED, more].concat(), 100);
     let order = |came: &[(Nanos, u8)]| came.iter().map(|(_, number)| *number).collect::<Vec<_>>();
     let jitter = ("link.bottleneck.jitter", "20ms");
     let (late, overtaking) = (arrivals(&[jitter]), arrivals(&[jitter, ("link.bottleneck.jitter_reorder", "true")]));
