@@ -114,3 +114,14 @@ def test_the_scenario_is_valid_and_tells_ranges() -> None:
     assert " to " in next(line for line in text.splitlines() if line.startswith("rate"))
     varying = replace(fitted(), line=DSL.replaced("up", rates=((7.5, 2e6), (9.0, 1e6))))
     assert source_of(write_scenario(varying)).points()
+
+
+def test_a_policer_and_its_burst_are_found() -> None:
+    side = Side(2e6, 96e3, "policer", burst_bytes=60e3, line_bps=20e6)
+    found = fitted(Line(side, replace(side, rate_bps=8e6, line_bps=50e6), 0.03), "both_s=0")
+    assert found.kinds == {"up": "policer", "down": "policer"}
+    assert found.line.up.rate_bps == pytest.approx(2e6, rel=0.05)
+    assert source_of(write_scenario(found)).points()
+    least, most = found.ranges["link.line.policer.rate"]
+    assert most is not None
+    assert least < 2e6 < most

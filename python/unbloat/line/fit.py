@@ -49,9 +49,11 @@ HEADERS = PACKET_BYTES / PAYLOAD_BYTES
 """Bytes that the line carries for each byte of payload."""
 BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
-ROUNDS = 5
+ROUNDS = 6
 """Corrections of a candidate."""
-STEPS = (0.12, 0.05, 0.02)
+FAR = 1.2
+"""A candidate whose score is this much worse than the best one's is left alone."""
+STEPS = (0.2, 0.08, 0.03)
 """Relative steps of the search around the best candidate."""
 GOOD = 0.25
 """A score at which no search is needed."""
@@ -430,6 +432,10 @@ PENALTIES: dict[str, float] = {
 """The margin by which a class's score must beat that of a simpler one."""
 
 
+def _knows_policers() -> bool:
+    return any(key["name"] == "policer" for key in _core.scenario_keys())
+
+
 def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
     import numpy as np
@@ -440,12 +446,14 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
     loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
     room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
     found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
+    if _knows_policers():
+        found["drophead"] = Side(rate, room, "drophead", loss)
     if rate < SLOW_BPS:
         # Probes and acknowledgements take as much room as data in a queue that counts packets.
         found["packets"] = Side(rate, room * (1 + 50 * PACKET_BYTES * 8 / rate), "fifo", loss, in_packets=True)
     resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
     if not loss and 2e-4 < resent < 0.15:
-        found["lossy"] = Side(rate, 1.3 * room, "fifo", 100 * resent)
+        found["lossy"] = Side(rate, 1.2 * room, "fifo", 25 * resent)
         if highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest:
             faster = 2 * HEADERS * measured.peak()
             found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
@@ -457,7 +465,7 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
         tokens = measured.carried * HEADERS - rate / 8 * measured.times
         peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
         burst = max(10.0 * PACKET_BYTES, float(tokens.max()))
-        if any(key["name"] == "policer" for key in _core.scenario_keys()):
+        if _knows_policers():
             found["policer"] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
     if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
         target = min(0.1, max(0.002, middle / 1e3))
@@ -523,6 +531,7 @@ def _value(side: Side, key: str) -> float:
     """Return what a direction has for a key with a range."""
     values = {
         "rate": side.rate_bps,
+        "policer.rate": side.rate_bps,
         "queue.limit": side.buffer_bytes,
         "queue.target": side.target_s,
         "loss": side.loss_percent,
@@ -542,10 +551,12 @@ def _clipped(ratio: float) -> float:
 
 SLOW_BPS = 4e6
 """Slower lines carry so few packets that probes matter in a queue that counts packets."""
-ENOUGH = 1.2
+ENOUGH = 1.5
 """The largest score of a line that fits."""
-LEAST_CHANGE = 0.06
+LEAST_CHANGE = 0.08
 """Relative changes of the rate below this one are taken for chance."""
+SURE = 0.9
+"""A score below which load both ways must be as the line says; otherwise it may be chance."""
 CALM_MS = 4.0
 """RTTs of a line without load differ less than this, unless others load it or it is a radio."""
 
@@ -591,7 +602,7 @@ class Fitter:
             line = line.replaced(direction, **vars(best.side))
             chosen[direction] = best
             kinds[direction] = best.side.kind if best.fits or best.score < 3 * ENOUGH else "unknown"
-        line, kinds = self._together(line, kinds, measured)
+        line, kinds = self._together(line, kinds, chosen)
         self._say_what_differs(chosen, measured)
         residual = max((each.residual for each in chosen.values()), default=1.0)
         fits = not self._why_not and all(each.fits for each in chosen.values())
@@ -661,8 +672,13 @@ class Fitter:
     def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
         """Refine a candidate of each class; return the best."""
         tried = self.candidates.setdefault(measured.direction, {})
-        for name, side in firsts(measured, self._evidence.idle_loss, self._connections(phase, measured)).items():
-            tried[name] = self._refined(line, phase, measured, side)
+        sides = firsts(measured, self._evidence.idle_loss, self._connections(phase, measured))
+        for name, side in sides.items():
+            tried[name] = self._refined(line, phase, measured, Candidate(side), range(3))
+        limit = min(each.score for each in tried.values()) + FAR
+        for name, candidate in tried.items():
+            if candidate.score < limit:
+                tried[name] = self._refined(line, phase, measured, candidate, range(3, ROUNDS))
         name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
         tried[name] = self._searched(line, phase, measured, tried[name])
         return tried[name]
@@ -685,11 +701,13 @@ class Fitter:
     def _connections(self, phase: PhaseName, measured: View) -> int:
         return len(self._evidence.plan.starts[phase][measured.direction])
 
-    def _refined(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
+    def _refined(
+        self, line: Line, phase: PhaseName, measured: View, best: Candidate, turns: Sequence[int]
+    ) -> Candidate:
         """Correct a candidate some times over; return the best of its forms."""
         direction = measured.direction
-        best = Candidate(side)
-        for turn in range(ROUNDS):
+        side = corrected(best.side, measured, best.seen) if best.seen else best.side
+        for turn in turns:
             seen = self.simulated(line.replaced(direction, **vars(side)), phase, turn).get(direction)
             score, residual = difference(measured, seen, side, self._evidence.noise_ms)
             if score < best.score:
@@ -735,7 +753,7 @@ class Fitter:
             changes["rates"] = tuple((at, rate * shift) for at, rate in side.rates)
         is_filled = self._is_filled(line, phase, measured, side)
         rate = changes["rate_bps"]
-        self._ranges[direction]["rate"] = (
+        self._ranges[direction]["policer.rate" if side.discipline == "policer" else "rate"] = (
             rate * math.exp(-open_rate),
             rate * math.exp(open_rate) if is_filled else None,
         )
@@ -751,7 +769,9 @@ class Fitter:
             open_room = 2 * float(np.std(waits)) + open_rate + 0.02
             larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
             has_overflown = not side.loss_percent and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES
-            is_full = has_overflown or (larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small)
+            is_full = (has_overflown and not self._may_be_loss(direction, best)) or (
+                larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small
+            )
             self._ranges[direction]["queue.limit"] = (
                 room * math.exp(-open_room),
                 room * math.exp(open_room) if is_full else None,
@@ -781,6 +801,11 @@ class Fitter:
             return best
         score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
         return Candidate(side, min(score, best.score + 0.2), residual, best.seen, best.usual)
+
+    def _may_be_loss(self, direction: Direction, best: Candidate) -> bool:
+        """Return whether random losses in a larger buffer explain the measurement nearly as well."""
+        tried = self.candidates[direction]
+        return any(tried[name].score < best.score + 0.3 for name in ("lossy", "unfilled") if name in tried)
 
     def _is_calm(self) -> bool:
         """Return whether RTTs without load are nearly equal."""
@@ -832,7 +857,7 @@ class Fitter:
         return best
 
     def _together(
-        self, line: Line, kinds: dict[Direction, Kind], measured: Mapping[Direction, View]
+        self, line: Line, kinds: dict[Direction, Kind], chosen: Mapping[Direction, Candidate]
     ) -> tuple[Line, dict[Direction, Kind]]:
         """Compare both directions' load at once with the line; rates that differ vary, or others use the line."""
         views = {each: self._evidence.views.get(("both", each)) for each in DIRECTIONS}
@@ -841,7 +866,7 @@ class Fitter:
             self._why_not.append(
                 f"RTTs differ by {self._evidence.idle_spread_ms:.0f} ms without load: other traffic, or a radio"
             )
-        if not all(views.values()) or len(measured) < 2:
+        if not all(views.values()) or len(chosen) < 2:
             return line, kinds
         ratios = self._ratios(line)
         if any(self._is_off(each, *ratio) for each, ratio in ratios.items()):
@@ -857,10 +882,11 @@ class Fitter:
         for direction, (ratio, spread) in ratios.items():
             if kinds[direction] == "varying" or not self._is_off(direction, ratio, spread):
                 continue
-            if self._is_calm() and kinds[direction] == "fifo":
+            is_sure = all(each.score < SURE for each in chosen.values())
+            if is_sure and self._is_calm() and kinds[direction] == "fifo":
                 kinds[direction] = "varying"
                 line = self._with_step(line, direction, ratio)
-            elif not self._is_calm() or abs(math.log(ratio)) > 0.3:
+            elif not self._is_calm() or abs(math.log(ratio)) > 0.7:
                 change = "falls to" if ratio < 1 else "rises to"
                 self._why_not.append(
                     f"goodput {direction} {change} {100 * ratio:.0f} % of what the line gives with load both ways: "
