@@ -14,6 +14,7 @@ from inline_snapshot import snapshot
 from sentences import refused
 from unbloat.runs import batch
 from unbloat.runs.store import FOLDER, NAME
+from unbloat.scenarios.source import source_of
 
 DELAYS = [{"link.bottleneck.delay": f"{delay}ms"} for delay in range(5, 25)]
 
@@ -46,6 +47,14 @@ def test_what_is_kept_is_not_run_again_and_processes_stay(small: Path, cache: Pa
     second = ub.evaluate(small, DELAYS, jobs=2)
     assert second.equals(first) and {id(worker) for worker in batch._staying} == stay
     assert ub.evaluate(small, DELAYS, cache=False).equals(first) and kept(cache) == len(DELAYS)
+
+
+def test_a_batch_returns_whole_records_and_how_far_it_is(small: Path) -> None:
+    told: list[int] = []
+    sources = [source_of(str(small), keys) for keys in DELAYS[:4]]
+    rows = batch.run_all(sources, 1, is_kept=False, progress=False, is_whole=True, told=told.append)
+    assert [row["run"]["flows"][0]["base_rtt_ms"] for row in rows] == [10, 12, 14, 16]
+    assert all("values" not in row for row in rows) and told == [1, 2, 3, 4]
 
 
 def test_types_of_columns_do_not_depend_on_values(small: Path) -> None:
