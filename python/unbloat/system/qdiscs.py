@@ -22,6 +22,10 @@ ROOT, CLSACT = 0xFFFFFFFF, 0xFFFFFFF1
 """Parents of a device's own discipline, and of filters of all packets."""
 KIND, OPTIONS = 1, 2
 """TCA_KIND and TCA_OPTIONS."""
+NUMBER = 0x3FFF
+"""The number of an attribute without its flags: some disciplines accept their options only with that of a nest."""
+CODEL_TIMES = {"codel": (1, 3, 5), "fq_codel": (1, 3, 7)}
+"""Attributes with a target, an interval and a threshold in microseconds, which CoDel rounds down to 1024 ns."""
 HEADER, TCMSG, ATTRIBUTE = struct.Struct("=IHHII"), struct.Struct("=BxxxiIII"), struct.Struct("=HH")
 MOST_BYTES = 1 << 18
 
@@ -34,7 +38,7 @@ class Qdisc:
     handle: int
     """Zero if the kernel chose it."""
     options: str
-    """The options as the kernel has them, in hexadecimal digits."""
+    """The attribute with the options as the kernel has it, in hexadecimal digits."""
 
 
 def of_devices() -> dict[int, Qdisc]:
@@ -59,8 +63,21 @@ def put_back(index: int, qdisc: Qdisc) -> None:
         now = of_devices().get(index, qdisc)
     if qdisc.handle or now.kind != qdisc.kind:
         attributes = _attribute(KIND, qdisc.kind.encode() + b"\0")
-        attributes += _attribute(OPTIONS, bytes.fromhex(qdisc.options)) if qdisc.options else b""
+        attributes += _options(qdisc)
         _ask(NEW, REQUEST | ACK | CREATE_OR_REPLACE, index, ROOT, qdisc.handle, attributes)
+
+
+def _options(qdisc: Qdisc) -> bytes:
+    """Return the options such that the kernel then reports those of `qdisc`."""
+    whole = bytes.fromhex(qdisc.options)
+    if not whole or qdisc.kind not in CODEL_TIMES:
+        return whole
+    options = b""
+    for kind, value in _attributes(whole[ATTRIBUTE.size :]):
+        # One more is rounded to what was there; the same number would be rounded down once more.
+        is_time = kind & NUMBER in CODEL_TIMES[qdisc.kind]
+        options += _attribute(kind, struct.pack("=I", struct.unpack("=I", value)[0] + 1) if is_time else value)
+    return _attribute(ATTRIBUTE.unpack_from(whole)[1], options)
 
 
 def remove_clsact(index: int) -> None:
@@ -73,9 +90,10 @@ def _dump() -> list[tuple[int, int, Qdisc]]:
     found = []
     for body in _ask(GET, REQUEST | DUMP, 0, 0):
         _, index, handle, parent, _ = TCMSG.unpack_from(body)
-        attributes = dict(_attributes(body[TCMSG.size :]))
-        kind = attributes.get(KIND, b"").rstrip(b"\0").decode(errors="replace")
-        found.append((index, parent, Qdisc(kind, handle, attributes.get(OPTIONS, b"").hex())))
+        attributes = {kind & NUMBER: (kind, value) for kind, value in _attributes(body[TCMSG.size :])}
+        kind = attributes[KIND][1].rstrip(b"\0").decode(errors="replace")
+        options = _attribute(*attributes[OPTIONS]) if OPTIONS in attributes else b""
+        found.append((index, parent, Qdisc(kind, handle, options.hex())))
     return found
 
 
@@ -84,7 +102,7 @@ def _attributes(data: bytes) -> Iterator[tuple[int, bytes]]:
         length, kind = ATTRIBUTE.unpack_from(data)
         if length < ATTRIBUTE.size:
             return
-        yield kind & 0x3FFF, data[ATTRIBUTE.size : length]
+        yield kind, data[ATTRIBUTE.size : length]
         data = data[(length + 3) & ~3 :]
 
 
