@@ -38,11 +38,12 @@ case = [
     { label = "pfifo_fast", "link.bottleneck.queue" = { kind = "kernel:pfifo_fast" }, "flows.1.tos" = 0x10 },
     { label = "fq_pie", LONGER, "link.bottleneck.queue" = { kind = "kernel:fq_pie", target = "30ms" } },
     { label = "cake", "link.bottleneck.queue" = { kind = "kernel:cake", rtt = "200ms" } },
+    { label = "policed", "link.bottleneck.queue.kind" = "kernel:bfifo", POLICER },
     { label = "shaping cake", "link.bottleneck.queue" = { kind = "kernel:cake", bandwidth = "8mbit" } },
 ]
 """.replace("LOSS", '"link.bottleneck.loss" = { p = "2%", r = "60%", 1-h = "90%", 1-k = "1%" }').replace(
         "LONGER", 'duration = "5s", warmup = "1500ms"'
-    )
+    ).replace("POLICER", '"link.bottleneck.policer" = { rate = "5mbit", burst = "20kb" }')
 )
 LOSSY = {
     **{"emulator": "netem", "link.bottleneck.loss": "2%", "warmup": "0s", "duration": "6s"},
@@ -93,7 +94,7 @@ def goodputs(run: dict[str, Any]) -> list[float]:
 def test_every_run_is_sound_and_fills_the_link(runs: Records, lossy: Records) -> None:
     for label, run in (runs | lossy).items():
         assert run["sound"], (label, run["unsound_because"])
-        if label not in ("bursts", "shaping cake", *lossy):
+        if label not in ("bursts", "policed", "shaping cake", *lossy):
             assert of(run, "utilisation_percent") > 97, label
 
 
@@ -180,6 +181,13 @@ def test_cake_keeps_to_its_target_and_its_bandwidth(runs: Records) -> None:
     assert one == pytest.approx(other, rel=0.03)
     assert 5 < of(runs["cake"], "queue_delay_ms_mean") < 25 and of(runs["cake"], "drops") > 0
     assert 78 < of(runs["shaping cake"], "utilisation_percent") <= 81
+
+
+def test_a_policer_drops_before_the_queue(runs: Records) -> None:
+    """In the 2 s that are measured, the bucket adds at most its 20 kB to half of what the link carries."""
+    run = runs["policed"]
+    assert 30 < of(run, "utilisation_percent") <= 51
+    assert of(run, "drops") > 0 and of(run, "queue_delay_ms_max") < 20
 
 
 @pytest.mark.parametrize(
