@@ -41,9 +41,9 @@ case = [
     { label = "policed", "link.bottleneck.queue.kind" = "kernel:bfifo", POLICER },
     { label = "shaping cake", "link.bottleneck.queue" = { kind = "kernel:cake", bandwidth = "8mbit" } },
 ]
-""".replace("LOSS", '"link.bottleneck.loss" = { p = "2%", r = "60%", 1-h = "90%", 1-k = "1%" }').replace(
-        "LONGER", 'duration = "5s", warmup = "1500ms"'
-    ).replace("POLICER", '"link.bottleneck.policer" = { rate = "5mbit", burst = "20kb" }')
+""".replace("LOSS", '"link.bottleneck.loss" = { p = "2%", r = "60%", 1-h = "90%", 1-k = "1%" }')
+    .replace("LONGER", 'duration = "5s", warmup = "1500ms"')
+    .replace("POLICER", '"link.bottleneck.policer" = { rate = "5mbit", burst = "20kb" }')
 )
 LOSSY = {
     **{"emulator": "netem", "link.bottleneck.loss": "2%", "warmup": "0s", "duration": "6s"},
