@@ -271,7 +271,7 @@ def test_without_rights_nothing_happens(python: Python) -> None:
 Start = Callable[..., "subprocess.Popen[str]"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_the_state_comes_back_when_the_process_dies(
     python: Python, sandbox: Sandbox, start: Start, name: str, how: int
 ) -> None:
