@@ -16,7 +16,7 @@ from unbloat.line.model import Line, Side, simulate
 
 
 def test_a_line_is_measured_within_its_budget(serve: Serve, cli: Cli, tmp_path: Path) -> None:  # noqa: F811
-    _, port, _ = serve()
+    _, port = serve()
     measured = tmp_path / "measured"
     words = ("line", "--server", f"127.0.0.1:{port}", "--budget", "20mb", "--json", "--no-fit", "-o", measured)
     found = json.loads(cli(*words).stdout)

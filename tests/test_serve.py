@@ -25,15 +25,15 @@ from sentences import refused, stderr_of
 from unbloat import InputError
 from unbloat.cli.serve import check_port, print_unit
 
-Serve = Callable[..., tuple[subprocess.Popen[str], int, int]]
+Serve = Callable[..., tuple[subprocess.Popen[str], int]]
 
 
 @pytest.fixture
 def serve(tmp_path: Path) -> Iterator[Serve]:
-    """Start a server on a free port of this computer; give its process, and the ports of HTTPS and plain TCP."""
+    """Start a server on a free port of this computer; give its process and its port."""
     processes = []
 
-    def start(*words: str, address: str = "127.0.0.1") -> tuple[subprocess.Popen[str], int, int]:
+    def start(*words: str, address: str = "127.0.0.1") -> tuple[subprocess.Popen[str], int]:
         ready = tmp_path / "ready"
         command = [sys.executable, "-m", "unbloat", "serve", "--address", address, "--port", "0"]
         process = subprocess.Popen(
@@ -44,8 +44,7 @@ def serve(tmp_path: Path) -> Iterator[Serve]:
         while not ready.exists():
             assert process.poll() is None and time.monotonic() < until, process.communicate()
             time.sleep(0.02)
-        https, transfer = map(int, ready.read_text().split())
-        return process, https, transfer
+        return process, int(ready.read_text())
 
     yield start
     for process in processes:
@@ -66,7 +65,7 @@ def get(port: int, path: str) -> tuple[int, bytes]:
 
 
 def test_clients_of_the_draft_find_their_urls(serve: Serve) -> None:
-    _, port, _ = serve()
+    _, port = serve()
     status, body = get(port, "/.well-known/nq")
     assert status == 200
     urls = json.loads(body)["urls"]
@@ -75,7 +74,7 @@ def test_clients_of_the_draft_find_their_urls(serve: Serve) -> None:
 
 
 def test_it_speaks_http_2(serve: Serve) -> None:
-    _, port, _ = serve()
+    _, port = serve()
     context = ssl._create_unverified_context()
     context.set_alpn_protocols(["h2", "http/1.1"])
     with socket.create_connection(("127.0.0.1", port)) as plain, context.wrap_socket(plain) as tls:
@@ -83,23 +82,23 @@ def test_it_speaks_http_2(serve: Serve) -> None:
 
 
 def test_clients_learn_of_echo_and_transfers(serve: Serve) -> None:
-    _, port, transfer = serve("--cc", "reno,cubic")
+    _, port = serve("--cc", "reno,cubic")
     told = json.loads(get(port, "/unbloat")[1])
-    assert (told["echo_port"], told["transfer_port"]) == (port, transfer)
+    assert (told["echo_port"], told["transfer_port"]) == (port, port)
     assert told["congestion_controls"] == ["reno", "cubic"]
 
 
 @pytest.mark.parametrize("end", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_with_status_0(serve: Serve, end: signal.Signals) -> None:
-    process, https, transfer = serve()
+    process, port = serve()
     process.send_signal(end)
     out, err = process.communicate(timeout=PATIENCE_S)
     assert (process.returncode, err) == (0, "")
-    assert out == f"listens on port {https} (HTTPS over TCP, probes over UDP) and port {transfer} (plain TCP)\n"
+    assert out == f"listens on port {port}: HTTPS and plain transfers over TCP, probes over UDP\n"
 
 
 def test_both_families_reach_the_unspecified_address(serve: Serve) -> None:
-    _, port, _ = serve(address="::")
+    _, port = serve(address="::")
     for address in ("127.0.0.1", "::1"):
         socket.create_connection((address, port)).close()
 
@@ -178,7 +177,7 @@ def test_wrong_words_are_refused(cli: Cli, words: list[str], sentence: str) -> N
 
 
 def test_a_port_that_is_taken_is_a_sentence(cli: Cli, serve: Serve) -> None:
-    _, port, _ = serve()
+    _, port = serve()
     done = cli("serve", "--address", "127.0.0.1", "--port", port)
     assert done.returncode == 2
     assert stderr_of(done).replace(str(port), "4043") == snapshot(

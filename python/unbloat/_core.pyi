@@ -220,8 +220,8 @@ class LineServer:
         names: Sequence[str],
         certificate: tuple[Path, Path] | None = None,
     ) -> None: ...
-    ports: tuple[int, int] | None
-    """The ports of HTTPS and of plain TCP transfers; None once the server is stopped."""
+    port: int | None
+    """The port of TCP and UDP; None once the server is stopped."""
 
     def stop(self) -> None:
         """Close all connections and free the ports."""

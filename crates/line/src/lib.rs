@@ -3,8 +3,8 @@
 //!
 //! The far end ([`Server`]) speaks the interface of draft-ietf-ippm-responsiveness, so that existing clients can use
 //! it. Clients of this project get two additions: a UDP echo with timestamps ([`echo`]), and plain TCP transfers with a
-//! congestion control that they choose ([`transfer`]). A client learns their ports, and gets the token that
-//! both ask for, over HTTPS.
+//! congestion control that they choose ([`transfer`]). Everything is on one port. A client gets the token
+//! that both ask for over HTTPS.
 
 pub mod client;
 pub mod echo;
@@ -14,4 +14,4 @@ pub mod token;
 pub mod transfer;
 mod unsent;
 
-pub use server::{Addresses, Config, Identity, Server};
+pub use server::{Config, Identity, Server};

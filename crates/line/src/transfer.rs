@@ -129,7 +129,7 @@ fn admit(
     from: SocketAddr,
     shared: &Shared,
 ) -> Result<(Direction, String), String> {
-    let request = request.map_err(|Malformed| "such a request".to_owned())?;
+    let request = request.map_err(|Malformed| "valid request".to_owned())?;
     if !shared.key.accepts(&request.token, from.ip(), shared.now()) {
         return Err("valid token".into());
     }
@@ -177,6 +177,8 @@ async fn receive(stream: &mut TcpStream, from: SocketAddr, shared: &Shared) -> i
 
 /// Answers a client that may not connect.
 pub(crate) async fn refuse(mut stream: TcpStream, refusal: Refusal) -> io::Result<()> {
+    // A request that nobody read would reset the connection and take the answer along.
+    let _ = tokio::time::timeout(PATIENCE, read_line(&mut stream)).await;
     stream.write_all(format!("no connection: {refusal}\n").as_bytes()).await
 }
 

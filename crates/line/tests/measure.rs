@@ -28,7 +28,7 @@ fn config(port: u16, budget: u64) -> Config {
 }
 
 fn port_of(server: &Server) -> u16 {
-    server.addresses().https.port()
+    server.address().port()
 }
 
 fn go_on(_: Progress) -> ControlFlow<()> {

@@ -55,12 +55,11 @@ impl LineServer {
         Ok(Self(Mutex::new(Some(server))))
     }
 
-    /// The ports of HTTPS and of plain TCP transfers; None once the server is stopped.
+    /// The port of TCP and UDP; None once the server is stopped.
     #[getter]
-    fn ports(&self) -> Option<(u16, u16)> {
+    fn port(&self) -> Option<u16> {
         let server = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let addresses = server.as_ref()?.addresses();
-        Some((addresses.https.port(), addresses.transfer.port()))
+        Some(server.as_ref()?.address().port())
     }
 
     /// Closes all connections and frees the ports.

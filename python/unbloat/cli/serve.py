@@ -107,7 +107,7 @@ def serve_command(
     ] = None,
     ready_file: Annotated[
         Path | None,
-        typer.Option("--ready-file", metavar="FILE", help="Write the ports to this file once the server listens."),
+        typer.Option("--ready-file", metavar="FILE", help="Write the port to this file once the server listens."),
     ] = None,
     unit: Annotated[bool, typer.Option("--unit", help="Print a systemd unit that runs this command, and end.")] = False,
 ) -> None:
@@ -142,12 +142,10 @@ def serve_command(
         certificate=(certificate, key) if certificate and key else None,
     )
     try:
-        assert server.ports is not None
-        https, transfer = server.ports
-        say(f"listens on port {https} (HTTPS over TCP, probes over UDP) and port {transfer} (plain TCP)")
+        say(f"listens on port {server.port}: HTTPS and plain transfers over TCP, probes over UDP")
         sys.stdout.flush()
         if ready_file:
-            write_text(ready_file, f"{https} {transfer}\n")
+            write_text(ready_file, f"{server.port}\n")
         signal.sigwait(ends)
     finally:
         server.stop()

@@ -24,6 +24,9 @@ use tokio_rustls::server::TlsStream;
 /// Bytes of the large object, which no client reads to the end.
 const LARGE: u64 = 8_000_000_000;
 
+/// Bytes that a request and an answer without a large body take.
+const SMALL: u64 = 500;
+
 /// Bytes that a client may have on the way in an upload.
 const WINDOW: u32 = 1 << 24;
 
@@ -63,33 +66,40 @@ pub(super) async fn serve(stream: TlsStream<TcpStream>, from: SocketAddr, shared
 type Answer = Response<Either<Full<Bytes>, Zeros>>;
 
 async fn respond(request: Request<Incoming>, from: SocketAddr, shared: &Arc<Shared>) -> Answer {
-    match (request.method(), request.uri().path()) {
-        (&Method::GET, "/.well-known/nq") => json_of(&config(&request, shared)),
-        (&Method::GET, "/unbloat") => json_of(&json!({
+    if let Err(refusal) = shared.spend(from.ip(), SMALL) {
+        return text(StatusCode::TOO_MANY_REQUESTS, &format!("{refusal}\n"));
+    }
+    let is_head = request.method() == Method::HEAD;
+    let answer = match (request.method(), request.uri().path()) {
+        (&Method::GET | &Method::HEAD, "/.well-known/nq") => json_of(&config(&request, shared)),
+        (&Method::GET | &Method::HEAD, "/unbloat") => json_of(&json!({
             "token": to_hex(&shared.key.issue(from.ip(), shared.now())),
             "token_seconds": token::LIFETIME.as_secs(),
-            "echo_port": shared.addresses.echo.port(),
-            "transfer_port": shared.addresses.transfer.port(),
+            "echo_port": shared.address.port(),
+            "transfer_port": shared.address.port(),
             "congestion_controls": shared.controls,
         })),
-        (&Method::GET, "/small") => answer(StatusCode::OK, "application/octet-stream", Bytes::from_static(b"0")),
-        (&Method::GET, "/large") => {
+        (&Method::GET | &Method::HEAD, "/small") => {
+            answer(StatusCode::OK, "application/octet-stream", Bytes::from_static(b"0"))
+        }
+        (&Method::GET | &Method::HEAD, "/large") => {
             let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared) };
             headed(Response::new(Either::Right(zeros)), "application/octet-stream")
         }
-        (&Method::POST, "/upload") => upload(request.into_body(), from, shared).await,
+        (&Method::POST | &Method::PUT, "/upload") => upload(request.into_body(), from, shared).await,
         (_, "/.well-known/nq" | "/unbloat" | "/small" | "/large" | "/upload") => {
             text(StatusCode::METHOD_NOT_ALLOWED, "GET, or POST for /upload\n")
         }
         _ => text(StatusCode::NOT_FOUND, "see /.well-known/nq\n"),
-    }
+    };
+    if is_head { answer.map(|_| Either::Left(Full::default())) } else { answer }
 }
 
 /// The configuration that the draft describes, with the host by which the client called the server.
 fn config(request: &Request<Incoming>, shared: &Shared) -> serde_json::Value {
     let named = request.uri().authority().map(|authority| authority.as_str());
     let host = named.or_else(|| request.headers().get(HOST).and_then(|value| value.to_str().ok()));
-    let host = host.map_or_else(|| shared.addresses.https.to_string(), str::to_owned);
+    let host = host.map_or_else(|| shared.address.to_string(), str::to_owned);
     let urls: serde_json::Map<_, _> =
         URLS.iter().map(|(name, path)| ((*name).to_owned(), json!(format!("https://{host}/{path}")))).collect();
     json!({ "version": 1, "urls": urls })

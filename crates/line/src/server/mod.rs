@@ -14,11 +14,15 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
 
 /// How long a client may take for its TLS handshake.
 const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// How long a client beyond the limits may take until its connection is closed.
+const REFUSED: Duration = Duration::from_secs(1);
 
 /// Bytes that TCP may hold of a connection before it sends them.
 const UNSENT: usize = 65_536;
@@ -48,17 +52,6 @@ pub enum Identity {
     Files(PathBuf, PathBuf),
 }
 
-/// Where a server listens.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Addresses {
-    /// HTTP/2 and HTTP/1.1 over TLS.
-    pub https: SocketAddr,
-    /// The UDP echo, on the port of HTTPS.
-    pub echo: SocketAddr,
-    /// Plain TCP transfers.
-    pub transfer: SocketAddr,
-}
-
 /// What all connections share.
 pub(crate) struct Shared {
     start: Instant,
@@ -67,7 +60,8 @@ pub(crate) struct Shared {
     pub(crate) key: token::Key,
     pub(crate) controls: Vec<String>,
     pub(crate) duration: Duration,
-    pub(crate) addresses: Addresses,
+    /// Where the server listens: TLS and plain transfers over TCP, and the echo over UDP.
+    pub(crate) address: SocketAddr,
 }
 
 impl Shared {
@@ -125,8 +119,6 @@ impl Server {
         let https = TcpListener::bind(config.address)?;
         let address = https.local_addr()?;
         let echo = UdpSocket::bind(address)?;
-        let transfer = TcpListener::bind(SocketAddr::new(address.ip(), 0))?;
-        let addresses = Addresses { https: address, echo: echo.local_addr()?, transfer: transfer.local_addr()? };
         let shared = Arc::new(Shared {
             start: Instant::now(),
             ended: AtomicBool::new(false),
@@ -134,28 +126,19 @@ impl Server {
             key: token::Key::generate().map_err(|_| io::Error::other("no random bytes"))?,
             controls: config.controls,
             duration: config.limits.duration,
-            addresses,
+            address,
         });
         let acceptor = acceptor(config.identity)?;
         let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
-        runtime.spawn(accept(https, Arc::clone(&shared), move |stream, from, shared| {
-            let acceptor = acceptor.clone();
-            async move {
-                let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
-                http::serve(stream, from, shared).await
-            }
-        }));
-        runtime.spawn(accept(transfer, Arc::clone(&shared), |stream, from, shared| async move {
-            transfer::serve(stream, from, &shared).await
-        }));
+        runtime.spawn(accept(https, acceptor, Arc::clone(&shared)));
         let own = Arc::clone(&shared);
         let echo = std::thread::Builder::new().name("echo".into()).spawn(move || echo::answer_all(&echo, &own))?;
         Ok(Self { shared, runtime: Some(runtime), echo: Some(echo) })
     }
 
-    /// Returns where the server listens.
-    pub fn addresses(&self) -> Addresses {
-        self.shared.addresses
+    /// Returns where the server listens: TLS and plain transfers over TCP, and the echo over UDP.
+    pub fn address(&self) -> SocketAddr {
+        self.shared.address
     }
 }
 
@@ -172,11 +155,7 @@ impl Drop for Server {
 }
 
 /// Accepts connections, each within the limits and in a task of its own.
-async fn accept<F, S>(listener: TcpListener, shared: Arc<Shared>, serve: S) -> io::Result<()>
-where
-    F: Future<Output = io::Result<()>> + Send,
-    S: Fn(tokio::net::TcpStream, SocketAddr, Arc<Shared>) -> F + Clone + Send + 'static,
-{
+async fn accept(listener: TcpListener, acceptor: TlsAcceptor, shared: Arc<Shared>) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let listener = tokio::net::TcpListener::from_std(listener)?;
     loop {
@@ -185,22 +164,37 @@ where
             tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
-        match Counted::new(&shared, from.ip().into()) {
-            Ok(counted) => {
-                let (serve, shared) = (serve.clone(), Arc::clone(&shared));
-                tokio::spawn(async move {
-                    let _counted = counted;
-                    let _ = stream.set_nodelay(true);
-                    // Answers of a few bytes must not wait behind what TCP cannot send yet.
-                    let _ = limit_unsent(&stream, UNSENT);
-                    // A connection's end, by its client or by the limit, concerns nobody else.
-                    let _ = tokio::time::timeout(shared.duration, serve(stream, from, Arc::clone(&shared))).await;
-                });
-            }
-            Err(refusal) if listener.local_addr().is_ok_and(|own| own == shared.addresses.transfer) => {
-                tokio::spawn(transfer::refuse(stream, refusal));
-            }
-            Err(_) => drop(stream),
+        let (acceptor, shared) = (acceptor.clone(), Arc::clone(&shared));
+        let counted = Counted::new(&shared, from.ip().into());
+        tokio::spawn(async move {
+            let _ = stream.set_nodelay(true);
+            // Answers of a few bytes must not wait behind what TCP cannot send yet.
+            let _ = limit_unsent(&stream, UNSENT);
+            // A connection's end, by its client or by the limit, concerns nobody else.
+            let _ = tokio::time::timeout(shared.duration, serve(stream, from, acceptor, &shared, counted)).await;
+        });
+    }
+}
+
+/// Serves a connection: a plain transfer, if it begins as the request of one, and otherwise TLS.
+async fn serve(
+    stream: TcpStream,
+    from: SocketAddr,
+    acceptor: TlsAcceptor,
+    shared: &Arc<Shared>,
+    counted: Result<Counted, Refusal>,
+) -> io::Result<()> {
+    let mut first = [0];
+    let patience = if counted.is_ok() { HANDSHAKE } else { REFUSED };
+    tokio::time::timeout(patience, stream.peek(&mut first)).await??;
+    let is_transfer = first == *b"u";
+    match counted {
+        Err(refusal) if is_transfer => transfer::refuse(stream, refusal).await,
+        Err(_) => Ok(()),
+        Ok(_counted) if is_transfer => transfer::serve(stream, from, shared).await,
+        Ok(_counted) => {
+            let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
+            http::serve(stream, from, Arc::clone(shared)).await
         }
     }
 }
