@@ -168,7 +168,7 @@ import socket, subprocess
 from unbloat.system import qdiscs
 index = socket.if_nametoindex("v0")
 chosen = [
-    "pfifo limit 50", "handle 5: bfifo limit 5000", "handle 9: pfifo_fast", "handle 6: fq limit 3000 flow_limit 50",
+    "noqueue", "pfifo limit 50", "handle 5: bfifo limit 5000", "handle 9: pfifo_fast", "handle 6: fq limit 3000 flow_limit 50",
     "codel limit 88 target 4999us interval 77777us ce_threshold 3ms", "cake bandwidth 9mbit diffserv4 nat rtt 50ms",
     "fq_codel limit 777 target 7777us interval 91ms flows 64 memory_limit 1000000 ce_threshold 2ms noecn",
     "pie limit 500 target 20ms tupdate 30ms alpha 3 beta 12 ecn", "handle 7: fq_pie limit 2000 flows 300 ecn",
@@ -192,7 +192,7 @@ def test_every_discipline_that_the_kernel_has_comes_back_to_the_byte(python: Pyt
     sandbox("sh", "-c", DEVICE)
     done = python(CURE, EVERY_KIND)
     assert done.returncode == 0, done.stderr
-    assert {"pfifo", "bfifo", "pfifo_fast"} <= {*done.stdout.split()}
+    assert {"noqueue", "pfifo", "bfifo", "pfifo_fast"} <= {*done.stdout.split()}
 
 
 def test_a_classifier_and_a_window_controller(python: Python, sandbox: Sandbox) -> None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from unbloat._core import RunError
 
-RESTORABLE = ("pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake")
+RESTORABLE = ("noqueue", "pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake")
 """Disciplines without classes: the options that the kernel reports are those that it accepts."""
 
 NEW, DELETE, GET = 36, 37, 38
