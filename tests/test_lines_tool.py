@@ -83,8 +83,7 @@ def test_simulated_samples_are_stored_with_their_waits(tmp_path: Path) -> None:
     slow = min(READY, key=lambda each: each.truth.down.rate_mbps or (1e9,))
     files = Files(tmp_path, slow, "simulator")
     seconds = TOOL["measure"](slow, files, "simulator")
-    files.keep_waits(TOOL["waits_of"](slow, files, "simulator"), seconds)
-    waits, took_s = files.read_waits()
-    assert set(waits) == {"down", "up", "both"} and took_s == seconds
+    waits = TOOL["waits_of"](slow, files, "simulator")
+    assert set(waits) == {"down", "up", "both"} and seconds > 20
     assert waits["down"]["median_ms"] > 1
     assert json.loads(files.measurement.read_text())["phases"]["phase"] == ["idle", "down", "up", "both"]

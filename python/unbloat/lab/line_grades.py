@@ -34,7 +34,8 @@ class Waits(TypedDict):
 
     median_ms: float
     """The median time that a sparse packet and its answer waited, both directions together."""
-    mean_ms: float
+    trimmed_ms: float
+    """The mean without the longest twentieth, as in the draft's RPM."""
     up_filled: bool
     """Whether the queue was full at some time in the phase."""
     down_filled: bool
@@ -280,7 +281,7 @@ def _rpm(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
         table = _at(outcome["answer"], *place)
         waits = outcome.get("waits", {}).get(phase)
         if table and waits and "rpm" in table:
-            rpm = 60e3 / (truth.base_rtt_ms + truth.probe_ms + waits["mean_ms"])
+            rpm = 60e3 / (truth.base_rtt_ms + truth.probe_ms + waits["trimmed_ms"])
             yield Pair(" ".join(place), _span(table["rpm"]), (rpm, rpm), "RPM")
 
 

@@ -23,6 +23,8 @@ WARM_UP = 1 / 3
 """The first part of a phase, which `unbloat line` leaves out too."""
 NEARLY_FULL = 0.9
 """A buffer counts as filled once a packet waited for this share of its time."""
+TRIMMED = 0.95
+"""The share of waits in a trimmed mean (draft-ietf-ippm-responsiveness)."""
 STEP_S = 0.02
 """The time between the sparse packets whose waits count."""
 COARSE_S, FINE_S = 0.05, 0.005
@@ -171,7 +173,7 @@ def _waits(sums_ms: Numbers | Sequence[float], up_filled: bool, down_filled: boo
 
     return {
         "median_ms": round(float(np.median(sums_ms)), 4),
-        "mean_ms": round(float(np.mean(sums_ms)), 4),
+        "trimmed_ms": round(float(np.mean(np.sort(sums_ms)[: max(1, int(TRIMMED * len(sums_ms)))])), 4),
         "up_filled": up_filled,
         "down_filled": down_filled,
     }
