@@ -264,8 +264,7 @@ def evidence_of(measurement: Measurement) -> Evidence:
         calm = delays[known & is_idle]
         base = float(np.quantile(delays[known], 0.002))
         base_ms[direction] = min(float(np.quantile(calm, 0.1)), base + 1.0) if len(calm) else base
-    idle = rtt[is_idle & answered]
-    spread = float(np.quantile(idle, 0.95) - np.quantile(idle, 0.05)) if len(idle) else 0.0
+    spread = _spread_ms(tables, rtt, is_idle & answered)
     views: dict[tuple[PhaseName, Direction], View] = {}
     for phase, directions in LOAD.items():
         for direction in directions:
@@ -294,8 +293,25 @@ def evidence_of(measurement: Measurement) -> Evidence:
         plan,
         starts_s,
         probe_s,
-        spread / 3,
+        spread,
     )
+
+
+def _spread_ms(tables: Columns, rtt: Numbers, of: NDArray[np.bool_]) -> float:
+    """Return how much RTTs without load differ; the client's own requests are a load to a slow line."""
+    import numpy as np
+
+    if not of.any():
+        return 0.0
+    sent = np.asarray(tables["probes"]["sent_s"], float)
+    asked = {name: np.asarray(values) for name, values in tables["requests"].items()}
+    took = np.nansum([asked[name].astype(float) for name in ("tcp_ms", "tls_ms", "http_ms")], axis=0) / 1e3
+    is_free = of.copy()
+    for start, length in zip(asked["sent_s"].astype(float), took, strict=True):
+        is_free &= (sent < start - 0.05) | (sent > start + length + 0.1)
+    # A busy computer answers some probes late; traffic of others delays most of them.
+    calm = rtt[is_free if is_free.sum() >= 8 else of]
+    return float(np.quantile(calm, 0.6) - np.quantile(calm, 0.05))
 
 
 def _interval_s(times: Numbers) -> float:
@@ -763,7 +779,8 @@ class Fitter:
             high = measured.wait(0.98, 0.0)
             small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
             waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
-            change = 1.0 if best.score < GOOD else _clipped(math.exp(float(np.median(waits))))
+            reached = float(np.median([each.wait(0.98, 0.0) for each in replicas])) > 900 * side.buffer_s
+            change = _clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
             room = side.buffer_bytes * shift * change
             room = max(2.0 * PACKET_BYTES, room)
             open_room = 2 * float(np.std(waits)) + open_rate + 0.02
