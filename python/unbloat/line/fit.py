@@ -339,7 +339,7 @@ def _starts(
             mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
             each = [mine & (transfers["connection"] == number) for number in np.unique(transfers["connection"][mine])]
             samples = [(transfers["time_s"][of].astype(float), transfers["bytes"][of].astype(float)) for of in each]
-            least = min((float(carried[0]) for _, carried in samples), default=0.0)
+            least = min((float(carried[0]) for _, carried in samples), default=0.0) + HANDSHAKE_BYTES
             lag_s = base_rtt_s * (2.0 if direction == "up" else 1.5)
             firsts, later = [], []
             for times, carried in samples:
@@ -363,6 +363,8 @@ def _starts(
     return found
 
 
+HANDSHAKE_BYTES = 2500
+"""Bytes by which connections differ that have carried no load."""
 SOON_S = 0.2
 """Connections seen this soon began with the load, on an empty queue."""
 
@@ -439,7 +441,7 @@ PENALTIES: dict[str, float] = {
     "lossy": 0.1,
     "unfilled": 0.2,
     "drophead": 0.05,
-    "fq_codel": 0.0,
+    "fq_codel": 0.15,
     "pie": 0.1,
     "codel": 0.15,
     "policer": 0.1,
@@ -663,7 +665,8 @@ class Fitter:
         early_s = round(max(0.0, -min((start for each in late.values() for start in each), default=0.0)) + 0.0005, 3)
         late = {each: [start + early_s for start in starts] for each, starts in late.items()}
         lengths: dict[str, Any] = {f"{phase}_s": evidence.plan.seconds(phase) + early_s}
-        plan = replace(evidence.plan, starts={phase: late}, probe_s=evidence.probe_s[phase], **lengths)
+        starts, probe_s = {phase: late}, evidence.probe_s[phase]
+        plan = replace(evidence.plan, starts=starts, probe_s=probe_s, **lengths)
         longest = max(
             (
                 float(np.nanmax(evidence.views[phase, each].added, initial=0.0))
@@ -899,7 +902,7 @@ class Fitter:
         for direction, (ratio, spread) in ratios.items():
             if kinds[direction] == "varying" or not self._is_off(direction, ratio, spread):
                 continue
-            is_sure = all(each.score < SURE for each in chosen.values())
+            is_sure = all(each.score < SURE for each in chosen.values()) and self._has_many_round_trips()
             if is_sure and self._is_calm() and kinds[direction] == "fifo":
                 kinds[direction] = "varying"
                 line = self._with_step(line, direction, ratio)
@@ -910,6 +913,12 @@ class Fitter:
                     "a rate that varies, or other traffic"
                 )
         return line, kinds
+
+    def _has_many_round_trips(self) -> bool:
+        """Return whether load both ways lasted for more than 15 round trips, so that its beginning hardly matters."""
+        views = [self._evidence.views["both", each] for each in DIRECTIONS]
+        waits_ms = sum(wait for each in views if math.isfinite(wait := each.wait(0.9)))
+        return views[0].load_s * 1e3 > 15 * (self._evidence.base_rtt_ms + waits_ms)
 
     def _is_off(self, direction: Direction, ratio: float, spread: float) -> bool:
         usual = LEAST_CHANGE + 3 * spread + 1.5 * self._spreads.get(direction, 0.0)

@@ -439,7 +439,7 @@ class _Phase:
                 "down_ms": list(down),
             },
         }
-        at = np.arange(0.0, self._load_s + 1e-9, plan.sample_s)
+        at = np.append(np.arange(0.0, self._load_s - plan.sample_s / 4, plan.sample_s), self._load_s)
         tables["transfers"] = self._transfers(at)
         tables["requests"] = self._requests(sent, rtt)
         slow = sent[:: max(1, round(0.1 / plan.probe_s))]
