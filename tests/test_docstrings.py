@@ -11,6 +11,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 import pytest
 import unbloat as ub
+from unbloat.line.model import Line, Side, simulate
 
 SCENARIO = """
 duration = "2s"
@@ -64,6 +65,9 @@ def test_the_examples_of_a_docstring_run(name: str, tmp_path: Path, monkeypatch:
         results = ub.scenario("grid.toml").run(series="100ms")
         results.save("home")
         names |= {"r": results, "s": ub.scenario("grid.toml").run(repeat=2)}
+    if name == "Line":
+        side = Side(rate_bps=5e6, buffer_bytes=64_000)
+        ub.Line(simulate(Line(side, side, 0.04))).save("my-line")
     for example in doctest.DocTestParser().get_examples(EXAMPLES[name]):
         source = re.sub(r"repeat=\d+", "repeat=2", example.source)
         printed = io.StringIO()

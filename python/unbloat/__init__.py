@@ -6,6 +6,7 @@
     read(FOLDER)                               Results that were saved
     compare(A, B)                              a Comparison: table, is_within, plot()
     paper(NAME)                                a Paper: reproduce() judges what it printed
+    line(SERVER)                               a Line: your own, measured; results, fit, choose(), save()
     catalogue(KIND), doctor()                  what there is by name, and what this machine can do, as frames
 
 >>> import unbloat as ub
@@ -30,6 +31,7 @@ _WHERE = {
     **dict.fromkeys(("Results", "read"), "api.results"),
     **dict.fromkeys(("Scenario", "scenario"), "api.scenario"),
     **dict.fromkeys(("Comparison", "compare"), "api.comparison"),
+    **dict.fromkeys(("Line", "line"), "api.line"),
     **dict.fromkeys(("Failure", "IdenticalRepeats", "Record", "UnsoundRun"), "results.record"),
     "About": "results.files",
     "KernelResults": "papers.kernel",

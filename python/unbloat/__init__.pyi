@@ -4,6 +4,7 @@ from unbloat.api.catalogue import catalogue
 from unbloat.api.comparison import Comparison, compare
 from unbloat.api.doctor import doctor
 from unbloat.api.evaluate import evaluate
+from unbloat.api.line import Line, line
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
@@ -20,6 +21,7 @@ __all__ = [
     "IdenticalRepeats",
     "InputError",
     "KernelResults",
+    "Line",
     "Paper",
     "Record",
     "Report",
@@ -33,6 +35,7 @@ __all__ = [
     "compare",
     "doctor",
     "evaluate",
+    "line",
     "paper",
     "read",
     "scenario",

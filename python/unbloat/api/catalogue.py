@@ -33,7 +33,7 @@ def catalogue(kind: str | None = None) -> pd.DataFrame:
     Examples
     --------
     >>> ub.catalogue("queues")["name"].tolist()[:3]
-    ['droptail', 'red', 'codel']
+    ['droptail', 'drophead', 'red']
 
     """
     import pandas as pd

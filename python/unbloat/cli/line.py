@@ -10,16 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbloat import _core
 from unbloat._core import InputError
 from unbloat.cli.options import OUTPUT, WHAT, JsonOption
 from unbloat.cli.terminal import WIPE, say, say_json, tell
 
 if TYPE_CHECKING:
     from unbloat.line.answer import Answer
-    from unbloat.line.choose import Ranked
     from unbloat.line.client import Now
-    from unbloat.line.measurement import Measurement, PhaseName
     from unbloat.line.prove import Proof
 
 LINE_EXAMPLES = """\
@@ -31,8 +28,6 @@ unbloat line --watch"""
 
 CURE = "What is changed"
 """The heading of the options that change this computer."""
-SAMPLES, FITTED = "measurement.json", "line.toml"
-"""Files in the folder of a measurement, beside those of every set of results."""
 
 
 def line_command(
@@ -114,6 +109,10 @@ def line_command(
     undo: Annotated[
         bool, typer.Option("--undo", help="Only undo the cure that --apply loaded (root).", rich_help_panel=CURE)
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--page", metavar="FILE", help="Write the proof as one HTML page.", rich_help_panel=OUTPUT),
+    ] = None,
     save: Annotated[
         Path | None,
         typer.Option(
@@ -132,9 +131,10 @@ def line_command(
     simulates the cures that this computer can load. Ctrl-C ends the measurement and keeps what was measured. Traffic
     goes to the named server only. Without --apply and --prove the command needs no root and changes nothing.
     """
-    from unbloat.line.apply import undo as undo_kept
+    from unbloat.line.applications import apps_named
+    from unbloat.line.client import budget_of, seconds_of
 
-    bytes_allowed, seconds = budget_of(budget), seconds_of(duration)
+    allowed, seconds = budget_of(budget, "--budget"), seconds_of(duration, "--duration")
     chosen = {"--server": server, "--again": again, "--watch": watch, "--undo": undo}
     if len([value for value in chosen.values() if value]) != 1:
         raise InputError("line: give one of --server HOST, --again FOLDER, --watch and --undo")
@@ -142,53 +142,49 @@ def line_command(
         raise InputError("line: --apply and --prove need --server, a fit, and applications with --for")
     if persist and not apply:
         raise InputError("line: --persist needs --apply")
+    if page and not prove:
+        raise InputError("line: --page needs --prove; `unbloat report FOLDER` writes a page of a measurement")
     if watch:
         from unbloat.cli.watch import watch_command
 
         watch_command(json=json)
         return
     if undo:
+        from unbloat.line.apply import undo as undo_kept
+
         tell(f"{undo_kept().name} is undone")
         return
-    found = _answered(server, again, None if no_fit else wanted, bytes_allowed, seconds, save)
-    if json and not (apply or prove):
-        say_json(found.json())
-    elif not json:
+    if wanted:
+        apps_named(wanted)
+    found = _answered(server, again, None if no_fit else wanted, allowed, seconds, save)
+    if not json:
         say(found.text())
         for note in found.measurement.about.notes:
             tell(f"note: {note}")
     if apply or prove:
-        _cure(found, str(server), bytes_allowed, seconds, keep=apply, persist=persist, prove=prove, json=json)
+        found = _cured(found, str(server), allowed, seconds, keep=apply, persist=persist, prove=prove, page=page)
+    if json:
+        say_json(found.json())
+    elif found.proof_report:
+        say(found.proof_report.text())
 
 
 def _answered(
     server: str | None, again: Path | None, wanted: str | None, budget: int, seconds: float, save: Path | None
 ) -> Answer:
     """Measure or read, save, and judge; None for `wanted` fits nothing."""
-    from unbloat.api.results import Results
-    from unbloat.line.answer import answer
-    from unbloat.line.applications import apps_named
-    from unbloat.line.measurement import read_measurement
-    from unbloat.line.results import results_of
-    from unbloat.system.files import write_text
+    from unbloat.api.line import FITTED, Line, line
 
-    if wanted:
-        apps_named(wanted)
     if again:
-        measurement = read_measurement(again / SAMPLES if again.is_dir() else again)
+        found = Line.read(again)
     else:
-        measurement = _measured(str(server), budget, seconds)
+        with closing(LiveLine(sys.stderr.isatty())) as view:
+            found = line(str(server), budget=budget, duration=seconds, observe=view.show)
     if save:
-        Results.of(results_of(measurement)).save(save)
-        measurement.save(save / SAMPLES)
-
-    def write(text: str) -> Path:
-        path = save / FITTED if save else _free(Path(FITTED))
-        write_text(path, text)
-        return path
-
+        found.save(save)
+    fitted = None if wanted is None else save / FITTED if save else _free(Path(FITTED))
     with closing(LiveLine(sys.stderr.isatty())) as view:
-        return answer(measurement, write_fit=None if wanted is None else write, wanted=wanted or "", told=view.work)
+        return found.judged(fitted, wanted or "", view.work)
 
 
 def _free(path: Path) -> Path:
@@ -200,17 +196,7 @@ def _free(path: Path) -> Path:
     return free
 
 
-def _measured(
-    server: str, budget: int, seconds: float, phases: tuple[PhaseName, ...] = ("idle", "down", "up", "both")
-) -> Measurement:
-    """Measure, and show on the terminal how far the measurement has come."""
-    from unbloat.line.client import measure
-
-    with closing(LiveLine(sys.stderr.isatty())) as view:
-        return measure(server, budget=budget, seconds=seconds, phases=phases, observe=view.show)
-
-
-def _cure(
+def _cured(
     found: Answer,
     server: str,
     budget: int,
@@ -219,96 +205,34 @@ def _cure(
     keep: bool,
     persist: bool,
     prove: bool,
-    json: bool,
-) -> None:
+    page: Path | None,
+) -> Answer:
     """Load the best cure of this computer, and prove it."""
     from dataclasses import replace
 
     from unbloat.line.apply import Trial
-
-    best = _of_this_computer(found)
-    if best is None:
-        if json:
-            say_json(found.json())
-        tell("nothing is loaded: no cure of this computer is worth it")
-        return
-    with Trial(best) as trial:
-        proof = _proof(trial.switch, best, server, budget, seconds) if prove else None
-        found = replace(found, proof=proof)
-        if json:
-            say_json(found.json())
-        elif proof:
-            say(proof_text(proof))
-        if keep and (proof is None or proof.verdict == "better"):
-            unit = trial.keep(persist=persist)
-            tell(f"{best.name} is loaded; `sudo unbloat line --undo` undoes it" + (f"; {unit}" if unit else ""))
-            return
-    tell(f"{best.name} is undone")
-
-
-def _of_this_computer(found: Answer) -> Ranked | None:
-    """Return the best cure that this computer can load and that is worth it."""
-    cures = found.choice.cures if found.choice else ()
-    return next((each for each in cures if each.where == "host" and each.is_worth_it and not each.missing), None)
-
-
-def _proof(switch: object, cure: Ranked, server: str, budget: int, seconds: float) -> Proof:
-    """Take turns with and without a cure."""
+    from unbloat.line.proof_page import page_of, report_of
     from unbloat.line.proving import proved
 
-    with closing(LiveLine(sys.stderr.isatty())) as view:
-        return proved(switch, cure, server, budget=budget, seconds=3 * seconds, watch=view.turn)  # type: ignore[arg-type]
-
-
-def proof_text(proof: Proof) -> str:
-    """Return what a person reads of a proof."""
-    from unbloat.report.table import Column, render
-
-    changes = proof.changes
-
-    def cells(values: list[float | None]) -> list[object]:
-        return [None if value is None else round(value, 2) for value in values]
-
-    table = render(
-        [
-            Column("quantity", "", [f"{change.quantity.name}, {change.quantity.unit}" for change in changes]),
-            Column("before", "", cells([change.median["before"] for change in changes])),
-            Column("after", "", cells([change.median["after"] for change in changes])),
-            Column("change", "%", cells([_percent(change.estimate) for change in changes])),
-            Column("least", "%", cells([_percent(change.low) for change in changes])),
-            Column("most", "%", cells([_percent(change.high) for change in changes])),
-            Column("verdict", "", [change.verdict for change in changes]),
-        ]
-    )
-    return f"{len(proof.turns)} turns in {proof.seconds:.0f} s, {proof.bytes / 1e6:.1f} MB\n\n{table}"
-
-
-def _percent(part: float | None) -> float | None:
-    import math
-
-    return None if part is None or math.isinf(part) else 100 * part
-
-
-def budget_of(text: str) -> int:
-    """Read `--budget`."""
-    least = 1_000_000
-    match _core.quantity(text):
-        case ("bytes", number) if number >= least:
-            return int(number)
-        case ("bytes", _):
-            raise InputError(f"--budget {text} is too small: a measurement needs at least 1mb")
-    raise InputError(f'--budget {text} is not a size such as "20mb" or "1gb"')
-
-
-def seconds_of(text: str) -> float:
-    """Read `--duration`."""
-    least, most = 10.0, 600.0
-    match _core.quantity(text):
-        case ("s", seconds) if least <= seconds <= most:
-            return seconds
-        case ("s", _):
-            raise InputError(f"--duration {text} is not between 10s and 600s")
-    raise InputError(f'--duration {text} is not a time such as "60s"')
+    best = found.best_here
+    if best is None:
+        tell("nothing is loaded: no cure of this computer is worth it")
+        return found
+    proof = None
+    with Trial(best) as trial:
+        if prove:
+            with closing(LiveLine(sys.stderr.isatty())) as view:
+                proof = proved(trial.switch, best, server, budget=budget, seconds=3 * seconds, watch=view.turn)
+        stays = keep and (proof is None or proof.verdict == "better")
+        unit = trial.keep(persist=persist) if stays else None
+    outcome = f"{best.name} is loaded; `sudo unbloat line --undo` undoes it." if stays else f"{best.name} is undone."
+    tell(outcome.removesuffix(".") + (f"; {unit}" if unit else ""))
+    if proof is None:
+        return found
+    if page:
+        page_of(proof, best, server, outcome).write(page)
+        tell(f"wrote {page}")
+    return replace(found, proof=proof, proof_report=report_of(proof, best, outcome))
 
 
 @dataclass

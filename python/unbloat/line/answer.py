@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,9 +12,10 @@ from unbloat.line.summary import LOADS, Summary, summary
 from unbloat.report.table import Column, render
 
 if TYPE_CHECKING:
-    from unbloat.line.choose import Choice
+    from unbloat.line.choose import Choice, Ranked
     from unbloat.line.fit import Fit
     from unbloat.line.prove import Proof
+    from unbloat.report.report import Report
 
 SHOWN = 8
 """Cures that a table lists; `--json` has all."""
@@ -31,6 +32,14 @@ class Answer:
     """The file with the fitted line."""
     choice: Choice | None = None
     proof: Proof | None = None
+    proof_report: Report | None = None
+    """The proof in words."""
+
+    @property
+    def best_here(self) -> Ranked | None:
+        """The best cure that this computer can load and that is worth it."""
+        cures = self.choice.cures if self.choice else ()
+        return next((each for each in cures if each.where == "host" and each.is_worth_it and not each.missing), None)
 
     def json(self) -> dict[str, Any]:
         """Return what `--json` prints."""
@@ -112,22 +121,23 @@ def answer(
     found = Answer(measurement, found.summary, fitted, path)
     if not wanted or not fitted.fits:
         return found
-    return Answer(measurement, found.summary, fitted, path, _choice(path, fitted, measurement, wanted, told))
+    choice = choice_for(path, fitted, measurement, wanted, told)
+    return Answer(measurement, found.summary, fitted, path, choice)
 
 
-def _choice(
-    path: Path, fitted: Fit, measurement: Measurement, wanted: str, told: Callable[[float, str], None] | None
+def choice_for(
+    path: Path,
+    fitted: Fit,
+    measurement: Measurement,
+    wanted: str,
+    told: Callable[[float, str], None] | None = None,
 ) -> Choice:
+    """Rank cures of a fitted line, whose scenario a file has, for applications such as `"call,page"`."""
     from unbloat.line.choose import choose
     from unbloat.line.cures import this_computer
-    from unbloat.line.fit import ends
 
-    written = {key: ends(key, span) for key, span in fitted.ranges.items()}
-    ranges: Mapping[str, list[object]] = {
-        key: [least, most] for key, (least, most) in written.items() if most is not None
-    }
     computer = this_computer(measurement.about.device or None)
-    return choose(path, ranges, wanted, computer, told=told)
+    return choose(path, fitted.ranges, wanted, computer, queue=fitted.where, told=told)
 
 
 def _head(measurement: Measurement) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from unbloat import _core
+from unbloat._core import InputError
 from unbloat.line.measurement import COLUMNS, PHASES, About, Measurement, PhaseName, measurement_of
 
 BUDGET = 100_000_000
@@ -73,3 +74,34 @@ def measure(
         for table, rows in found["tables"].items()
     }
     return measurement_of(about, columns)
+
+
+LEAST_BUDGET = 1_000_000
+LEAST_S, MOST_S = 10.0, 600.0
+
+
+def budget_of(text: str, name: str) -> int:
+    """Read a number of bytes; `name` is what an error calls it."""
+    match _core.quantity(text):
+        case ("bytes", number) if number >= LEAST_BUDGET:
+            return int(number)
+        case ("bytes", _):
+            raise InputError(f"{name} {text} is too small: a measurement needs at least 1mb")
+    if text.isdecimal() and int(text) >= LEAST_BUDGET:
+        return int(text)
+    raise InputError(f'{name} {text} is not a size such as "20mb" or "1gb"')
+
+
+def seconds_of(text: str, name: str) -> float:
+    """Read a time in seconds; `name` is what an error calls it."""
+    match _core.quantity(text):
+        case ("s", seconds):
+            pass
+        case _:
+            try:
+                seconds = float(text)
+            except ValueError:
+                raise InputError(f'{name} {text} is not a time such as "60s"') from None
+    if LEAST_S <= seconds <= MOST_S:
+        return seconds
+    raise InputError(f"{name} {text} is not between 10s and 600s")

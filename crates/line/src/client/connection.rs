@@ -36,12 +36,12 @@ const MOST_CONFIGURATION: usize = 65_536;
 const STREAM_WINDOW: u32 = (1 << 31) - 1;
 
 /// Bytes that HTTP/2 may queue for a stream before they are in the socket.
-const SEND_BUFFER: usize = 16_384;
+const SEND_BUFFER: usize = 2048;
 
 /// Bytes that TLS and TCP may hold of an upload before they send.
 ///
 /// With more of them, requests on the same connection would wait in this program, not on the line.
-const UNSENT: usize = 16_384;
+const UNSENT: usize = 2048;
 
 /// TLS for clients, which notes whether certificates could be verified.
 #[derive(Clone)]

@@ -26,7 +26,10 @@ const FIRST_WINDOW: u64 = 1 << 20;
 const MOST_WINDOW: u64 = 1 << 26;
 
 /// Bytes that an upload hands over at a time.
-const CHUNK: usize = 16_384;
+const CHUNK: usize = 2048;
+
+/// Payload bytes of a full packet.
+const SEGMENT: usize = 1448;
 
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
@@ -140,11 +143,11 @@ impl Carrier {
         }
     }
 
-    /// Lets an upload hold 20 ms of what it carries, so that neither this program nor its buffer is the limit.
+    /// Lets an upload hold 5 ms of what it carries, so that neither this program nor its buffer is the limit.
     pub(super) fn keep_full(&self, bytes_per_second: f64) {
         if self.direction == Direction::Up {
             // A connection that has just ended needs no limit.
-            let _ = limit_unsent(&self.session.socket, (0.02 * bytes_per_second) as usize + CHUNK);
+            let _ = limit_unsent(&self.session.socket, (0.005 * bytes_per_second) as usize + SEGMENT);
         }
     }
 

@@ -53,6 +53,9 @@ const STABLE: f64 = 0.05;
 /// Connections of a load at the start, and at most (the draft's MNP).
 const CONNECTIONS: (usize, usize) = (4, 16);
 
+/// Bytes a second that a connection should carry: with less, requests on it wait for what it has not sent yet.
+const LEAST_SHARE: f64 = 250_000.0;
+
 /// The longest pause after a phase, for queues to drain.
 const DRAIN: Duration = Duration::from_secs(6);
 
@@ -386,7 +389,10 @@ impl<'a> Run<'a> {
                 carriers.iter().for_each(|carrier| carrier.keep_full(goodput[1] / uploads));
                 if !state.is_stable() && openings.is_empty() {
                     for target in &targets {
-                        if carriers_of(&carriers, target.direction).count() < CONNECTIONS.1 {
+                        let way = usize::from(target.direction == Direction::Up);
+                        let useful = (goodput[way] / LEAST_SHARE) as usize;
+                        let most = useful.clamp(CONNECTIONS.0, CONNECTIONS.1);
+                        if carriers_of(&carriers, target.direction).count() < most {
                             openings.spawn(target.clone().open(share / 32));
                         }
                     }

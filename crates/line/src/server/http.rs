@@ -31,7 +31,7 @@ const SMALL: u64 = 500;
 const WINDOW: u32 = 1 << 24;
 
 /// Bytes of a response that wait for TCP.
-const SEND_BUFFER: usize = 1 << 16;
+const SEND_BUFFER: usize = 4096;
 
 /// Zeros that a response sends at a time.
 static ZEROS: [u8; 65_536] = [0; 65_536];

@@ -5,10 +5,12 @@ mod http;
 use crate::limits::{Accounts, Client, Limits, Refusal};
 use crate::unsent::limit_unsent;
 use crate::{echo, token, transfer};
+use kernel::tcp_info::TcpInfo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,8 +26,8 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 /// How long a client beyond the limits may take until its connection is closed.
 const REFUSED: Duration = Duration::from_secs(1);
 
-/// Bytes that TCP may hold of a connection before it sends them.
-const UNSENT: usize = 65_536;
+/// Bytes that TLS and TCP may hold of a connection before they send them: answers of a few bytes wait behind those.
+const UNSENT: usize = 4096;
 
 /// How long the connections that are open at the end have to notice it.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -193,8 +195,23 @@ async fn serve(
         Err(_) => Ok(()),
         Ok(_counted) if is_transfer => transfer::serve(stream, from, shared).await,
         Ok(_counted) => {
-            let stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
-            http::serve(stream, from, Arc::clone(shared)).await
+            let socket = stream.as_fd().try_clone_to_owned()?;
+            let mut stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
+            stream.get_mut().1.set_buffer_limit(Some(UNSENT));
+            tokio::select! {
+                served = http::serve(stream, from, Arc::clone(shared)) => served,
+                () = keep_full(&socket) => Ok(()),
+            }
+        }
+    }
+}
+
+/// Lets TCP hold 5 ms of what a connection carries, so that this program is not the limit of a fast one.
+async fn keep_full(socket: &OwnedFd) {
+    loop {
+        tokio::time::sleep(Duration::from_millis(100)).await;
+        if let Ok(info) = TcpInfo::of(socket) {
+            let _ = limit_unsent(socket, UNSENT + (info.delivery_rate / 200) as usize);
         }
     }
 }
