@@ -30,7 +30,9 @@ const NO_RATE: Rate = Rate(1_000_000_000_000);
 /// device can have a lower rate.
 pub const LEAST_RATE: Rate = Rate(8_000);
 /// Disciplines that can be restored: the options that the kernel reports are those that it accepts.
-const KNOWN: [&str; 9] = ["pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake"];
+/// A `noqueue` that a user has chosen has no options.
+const KNOWN: [&str; 10] =
+    ["noqueue", "pfifo", "bfifo", "pfifo_fast", "codel", "fq_codel", "fq", "pie", "fq_pie", "cake"];
 
 /// The queue discipline that a device had before; none if it was the kernel's own choice.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
