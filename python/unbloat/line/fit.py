@@ -311,7 +311,7 @@ def _spread_ms(tables: Columns, rtt: Numbers, of: NDArray[np.bool_]) -> float:
         is_free &= (sent < start - 0.05) | (sent > start + length + 0.1)
     # A busy computer answers some probes late; traffic of others delays most of them.
     calm = rtt[is_free if is_free.sum() >= 8 else of]
-    return float(np.quantile(calm, 0.6) - np.quantile(calm, 0.05))
+    return float(np.quantile(calm, 0.3) - np.quantile(rtt[np.isfinite(rtt)], 0.002))
 
 
 def _interval_s(times: Numbers) -> float:
@@ -575,7 +575,7 @@ LEAST_CHANGE = 0.08
 """Relative changes of the rate below this one are taken for chance."""
 SURE = 0.9
 """A score below which load both ways must be as the line says; otherwise it may be chance."""
-CALM_MS = 4.0
+CALM_MS = 6.0
 """RTTs of a line without load differ less than this, unless others load it or it is a radio."""
 
 
