@@ -32,6 +32,11 @@ pub trait Packet: Copy {
     fn leave_host(&mut self) {}
     /// Returns the number of the connection, which both directions share.
     fn flow(&self) -> u32;
+    /// Returns a number that tells several connections of one [`flow`](Self::flow) apart, in both directions the same;
+    /// 0 where a flow is one connection.
+    fn connection(&self) -> u32 {
+        0
+    }
     /// Reports whether the packet comes from the sender of its connection, not from the receiver.
     fn is_from_sender(&self) -> bool;
     /// Reports whether the packet carries data, unlike handshakes and acknowledgements; meshes
@@ -203,7 +208,7 @@ impl<P: Packet> Pool<P> {
             tos: packet.tos(),
             band: None,
             is_followed: false,
-            flow_hash: flow_hash(flow, source, destination),
+            flow_hash: flow_hash(flow, packet.connection(), source, destination),
             source,
             destination,
             enqueued_at: now,
@@ -213,8 +218,9 @@ impl<P: Packet> Pool<P> {
 
 /// Hashes the numbers of a connection and its hosts to 32 bits, as the kernel does with addresses
 /// and ports.
-fn flow_hash(flow: u32, source: u32, destination: u32) -> u32 {
+fn flow_hash(flow: u32, connection: u32, source: u32, destination: u32) -> u32 {
     let word = (flow as u64) << 32 | (source ^ destination.rotate_left(16)) as u64;
+    let word = word ^ (connection as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     // The finalizer of MurmurHash3: every bit of the input changes half of the output's.
     let word = (word ^ word >> 33).wrapping_mul(0xff51_afd7_ed55_8ccd);
     let word = (word ^ word >> 33).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
@@ -225,6 +231,12 @@ fn flow_hash(flow: u32, source: u32, destination: u32) -> u32 {
 pub(crate) mod tests {
     use super::*;
     use proptest::prelude::*;
+
+    #[test]
+    fn connections_of_one_flow_have_hashes_of_their_own() {
+        let hashes: std::collections::BTreeSet<_> = (0..1000).map(|number| flow_hash(0, number, 1, 2)).collect();
+        assert_eq!(hashes.len(), 1000);
+    }
 
     /// A packet for tests.
     #[derive(Clone, Copy, Debug, PartialEq)]

@@ -13,6 +13,8 @@ pub struct PacketInfo {
     pub slot: u32,
     /// The number of the packet's flow.
     pub flow: u32,
+    /// A number of the packet's connection, where programs of the user open several in one flow; otherwise 0.
+    pub connection: u32,
     /// Whether the packet comes from the flow's sender.
     pub is_data: bool,
     /// The packet's length, counted with an IPv4 header, bytes.
@@ -49,6 +51,9 @@ impl Packet for PacketInfo {
     }
     fn flow(&self) -> u32 {
         self.flow
+    }
+    fn connection(&self) -> u32 {
+        self.connection
     }
     fn is_from_sender(&self) -> bool {
         self.is_data
@@ -101,6 +106,7 @@ impl PacketInfo {
         Some(PacketInfo {
             slot: PacketInfo::NO_BUFFER,
             flow,
+            connection: 0,
             is_data,
             bytes: packet.len() as u32 - ip.version.longer_by(),
             version: ip.version,
@@ -154,6 +160,11 @@ pub fn ports(packet: &[u8]) -> Option<(u16, u16)> {
     }
 }
 
+/// Returns a number that both directions of a packet's connection have; 0 for packets without ports.
+pub fn connection(packet: &[u8]) -> u32 {
+    ports(packet).map_or(0, |(one, other)| u32::from(one.min(other)) << 16 | u32::from(one.max(other)))
+}
+
 /// Returns the identifier of an ICMP echo request or reply.
 pub fn echo_identifier(icmp: &[u8]) -> Option<u16> {
     let identifier = icmp.get(ICMP_IDENTIFIER)?;
@@ -185,6 +196,7 @@ pub(crate) mod tests {
         let segment = info.segment.unwrap();
         assert_eq!((segment.seq, segment.payload, segment.syn, segment.sack), (77, 100, false, None));
         assert_eq!(ports(&sent(100, 0)[HEADER..]), Some((4000, 5001)));
+        assert_eq!(connection(&sent(100, 0)[HEADER..]), 4000 << 16 | 5001);
     }
 
     /// Builds a sent packet over IPv6, whose length counts as if it were over IPv4.

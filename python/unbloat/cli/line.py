@@ -156,11 +156,9 @@ def line_command(
         return
     if wanted:
         apps_named(wanted)
-    found = _answered(server, again, None if no_fit else wanted, allowed, seconds, save)
-    if not json:
-        say(found.text())
-        for note in found.measurement.about.notes:
-            tell(f"note: {note}")
+    found = _answered(server, again, None if no_fit else wanted, allowed, seconds, save, is_shown=not json)
+    if not json and not no_fit:
+        say(f"\n{found.judged_text()}")
     if apply or prove:
         found = _cured(found, str(server), allowed, seconds, keep=apply, persist=persist, prove=prove, page=page)
     if json:
@@ -170,7 +168,14 @@ def line_command(
 
 
 def _answered(
-    server: str | None, again: Path | None, wanted: str | None, budget: int, seconds: float, save: Path | None
+    server: str | None,
+    again: Path | None,
+    wanted: str | None,
+    budget: int,
+    seconds: float,
+    save: Path | None,
+    *,
+    is_shown: bool,
 ) -> Answer:
     """Measure or read, save, and judge; None for `wanted` fits nothing."""
     from unbloat.api.line import FITTED, Line, line
@@ -182,6 +187,10 @@ def _answered(
             found = line(str(server), budget=budget, duration=seconds, observe=view.show)
     if save:
         found.save(save)
+    if is_shown:  # Before the fit, so that Ctrl-C leaves what was measured.
+        say(found.judged(None).measured_text())
+        for note in found.measurement.about.notes:
+            tell(f"note: {note}")
     fitted = None if wanted is None else save / FITTED if save else _free(Path(FITTED))
     with closing(LiveLine(sys.stderr.isatty())) as view:
         return found.judged(fitted, wanted or "", view.work)

@@ -78,14 +78,14 @@ class Answer:
             found["proof"] = self.proof.to_dict()
         return found
 
-    def text(self) -> str:
-        """Return what a person reads."""
-        parts = [_head(self.measurement), _measured(self.summary)]
-        if self.fit:
-            parts.append(_fitted(self.fit, self.scenario))
-        if self.choice:
-            parts.append(_ranking(self.choice))
-        return "\n\n".join(parts)
+    def measured_text(self) -> str:
+        """Return the measured numbers, for a person."""
+        return f"{_head(self.measurement)}\n\n{_measured(self.summary)}"
+
+    def judged_text(self) -> str:
+        """Return the fitted line and the ranking of cures, for a person; empty without both."""
+        parts = [_fitted(self.fit, self.scenario)] if self.fit else []
+        return "\n\n".join([*parts, *([_ranking(self.choice)] if self.choice else [])])
 
 
 def answer(

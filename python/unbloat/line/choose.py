@@ -82,6 +82,8 @@ class Ranked:
     """None for the choice to change nothing."""
     command: str
     undo: str
+    reaches: Reaches = "everybody"
+    """The traffic that it changes."""
     openwrt: str = ""
     effects: Mapping[str, Change] = field(default_factory=dict)
     """By application, the mean over uploads and downloads of this computer."""
@@ -202,6 +204,7 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
     base = Ranked(
         name=cure.name,
         where=cure.where,
+        reaches=cure.reaches,
         command=cure.command,
         undo=cure.undo,
         openwrt=cure.openwrt,

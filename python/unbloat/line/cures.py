@@ -16,6 +16,7 @@ import os
 import platform
 import re
 import socket
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -64,6 +65,7 @@ NEEDS = {
     "act_mirred": "the kernel's action mirred",
     "cls_matchall": "the kernel's classifier matchall",
     "tc": "the program tc",
+    "default": "the machine's first network namespace, where a congestion control can be the default",
     "device": "the device that leads to the far end",
     "restorable": "a queue discipline at the device that can be restored",
     "rate": "a constant rate of the line to shape below",
@@ -322,7 +324,7 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
             reaches="uploads",
             command=command,
             undo=undo,
-            needs=("loading",) if is_per_program else (),
+            needs=("loading",) if is_per_program else ("default",),
             keys={"uploads.cc": name} if has_it else None,
             why_not="" if has_it else NOT_SIMULATED,
             may_yield=is_per_program,
@@ -338,7 +340,7 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
             reaches="uploads",
             command=f"{load} && sudo unbloat attach {loaded} {{cgroup}}" if is_per_program else f"{load} --default",
             undo=f"sudo unbloat unload {loaded}",
-            needs=("loading",),
+            needs=("loading",) if is_per_program else ("loading", "default"),
             keys={"uploads.cc": name},
             may_yield=is_per_program,
         )
@@ -451,12 +453,27 @@ def this_computer(device: str | None) -> Computer:
             **{need: there for need, (there, _) in loading.items()},
             **{need: _has_module(need) for need in CONFIG},
             "tc": which("tc") is not None,
+            "default": _is_first_namespace(),
         },
         lacks=named,
         discipline=_chosen_discipline(device) if device else None,
         notsent_lowat=int(_setting("tcp_notsent_lowat") or 0xFFFF_FFFF),
         is_root=os.geteuid() == 0,
     )
+
+
+SO_NETNS_COOKIE, FIRST_COOKIE = 71, 1
+"""The socket option that gives the number of a network namespace (Linux 5.14), and the number of the first one."""
+
+
+def _is_first_namespace() -> bool | None:
+    """Return whether this process is in the machine's first network namespace; None where the kernel does not say."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as any_socket:
+        try:
+            cookie = any_socket.getsockopt(socket.SOL_SOCKET, SO_NETNS_COOKIE, 8)
+        except OSError:
+            return None
+    return int.from_bytes(cookie, sys.byteorder) == FIRST_COOKIE
 
 
 NO_CONTROLS = ("tcp_diag",)

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from unbloat.line.choose import Ranked
 from unbloat.line.client import measure
-from unbloat.line.measurement import PhaseName
+from unbloat.line.cures import Reaches
+from unbloat.line.measurement import Direction
 from unbloat.line.prove import Budget, Proof, Turn, prove
 from unbloat.line.summary import summary
 
 if TYPE_CHECKING:
     from unbloat.line.switchback import Side
 
+PHASES: dict[Reaches, Literal["up", "down", "both"]] = {"uploads": "up", "downloads": "down", "everybody": "both"}
+"""The load of a turn, by what the cure changes."""
+GOAL = "RTT under load"
+RATES: dict[Direction, str] = {"up": "upload", "down": "download"}
+"""Names of the quantities that turns measure."""
 TURN_S = 6.0
 """The longest load of a turn."""
 TURN_SHARE = 1 / 12
@@ -31,7 +37,7 @@ def proved(
 ) -> Proof:
     """Measure by turns with and without a cure, until the change of the loaded round-trip time is clear.
 
-    A turn loads both directions at once: a cure for one may cost the other.
+    A turn loads the direction that the cure changes, or both: a cure for both may help one and cost the other.
 
     Parameters
     ----------
@@ -51,23 +57,18 @@ def proved(
     """
     from unbloat.line.switchback import Quantity
 
-    phase: PhaseName = "both"
-    quantities = (
-        Quantity("RTT under load", "ms", "less"),
-        Quantity("upload", "Mbit/s", "more"),
-        Quantity("download", "Mbit/s", "more"),
-    )
+    phase = PHASES[cure.reaches]
+    loaded: tuple[Direction, ...] = ("up", "down") if phase == "both" else (phase,)
+    rates = [Quantity(RATES[way], "Mbit/s", "more") for way in loaded]
 
     def turn(_: Side, left: Budget) -> Turn:
         share = int(min(left.bytes, budget * TURN_SHARE))
         found = measure(server, budget=share, seconds=min(TURN_S, left.seconds), phases=(phase,))
-        loads = summary(found).loads
-        up, down = loads.get((phase, "up")), loads.get((phase, "down"))
-        values = {
-            "RTT under load": up.loaded_rtt_ms if up else None,
-            "upload": up.rate_mbps if up else None,
-            "download": down.rate_mbps if down else None,
-        }
+        loads = {way: summary(found).loads.get((phase, way)) for way in loaded}
+        values = {RATES[way]: load.rate_mbps if load else None for way, load in loads.items()}
+        first = loads[loaded[0]]
+        values[GOAL] = first.loaded_rtt_ms if first else None
         return Turn(values, found.about.sent_bytes + found.about.received_bytes)
 
+    quantities = (Quantity(GOAL, "ms", "less"), *rates)
     return prove(turn, switch, quantities, Budget(seconds=seconds, bytes=budget), watch=watch)

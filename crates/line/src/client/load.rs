@@ -40,14 +40,19 @@ pub(super) struct Target {
     pub(super) address: SocketAddr,
     pub(super) url: Url,
     pub(super) tls: Tls,
+    /// Bytes that the load may use.
+    pub(super) share: u64,
     pub(super) budget: Arc<Budget>,
 }
 
+/// Connections among which the share of a load is divided, so that windows alone do not use it up.
+const PARTS: u64 = 32;
+
 impl Target {
-    /// Opens a connection, whose far end may have at most `share` bytes on the way.
-    pub(super) async fn open(self, share: u64) -> (Direction, Result<Session, Error>) {
+    /// Opens a connection.
+    pub(super) async fn open(self) -> (Direction, Result<Session, Error>) {
         let window = match self.direction {
-            Direction::Down => self.budget.take_up_to(FIRST_WINDOW.min(share)).max(1),
+            Direction::Down => self.budget.take_up_to(FIRST_WINDOW.min(self.share / PARTS)).max(1),
             Direction::Up => 65_535,
         };
         (self.direction, Session::open(self.address, &self.url.host, &self.tls, window as u32).await)

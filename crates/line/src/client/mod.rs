@@ -262,6 +262,8 @@ struct Run<'a> {
     is_complete: bool,
     /// The rates of the last phase, down and up, in bytes a second.
     rates: [f64; 2],
+    /// The highest rates so far, down and up, in bytes a second.
+    best: [f64; 2],
 }
 
 impl<'a> Run<'a> {
@@ -289,6 +291,7 @@ impl<'a> Run<'a> {
             notes: Vec::new(),
             is_complete: true,
             rates: [0.0; 2],
+            best: [0.0; 2],
             far,
         })
     }
@@ -348,7 +351,7 @@ impl<'a> Run<'a> {
     async fn loaded(&mut self, phase: Phase, after: &[Phase]) -> Result<ControlFlow<()>, Error> {
         let loaded = after.iter().filter(|phase| **phase != Phase::Idle).count() as u32;
         let directions: usize = after.iter().map(|phase| phase.directions().len()).sum();
-        let share = self.left / directions as u64;
+        let whole = self.left / directions as u64 * phase.directions().len() as u64;
         let pause = DRAIN / 2 * (loaded - 1);
         let time = self.deadline().saturating_duration_since(Instant::now()).saturating_sub(pause) / loaded;
         let mut targets = Vec::new();
@@ -358,13 +361,15 @@ impl<'a> Run<'a> {
                 Direction::Up => self.far.upload.clone(),
             };
             let address = self.far.address_of(&url).await?;
+            let share = (whole as f64 * self.part_of(*direction, phase)) as u64;
             let budget = Arc::new(Budget::new(share));
-            targets.push(Target { direction: *direction, address, url, tls: self.far.tls.clone(), budget });
+            let tls = self.far.tls.clone();
+            targets.push(Target { direction: *direction, address, url, tls, share, budget });
         }
         let mut openings = JoinSet::new();
         for target in &targets {
             for _ in 0..CONNECTIONS.0 {
-                openings.spawn(target.clone().open(share / 32));
+                openings.spawn(target.clone().open());
             }
         }
         let mut sessions = Vec::new();
@@ -383,6 +388,7 @@ impl<'a> Run<'a> {
             self.sample(phase, &mut carriers);
             if let Some(goodput) = state.interval_ended(&carriers) {
                 self.rates = goodput;
+                self.best = [0, 1].map(|way| self.best[way].max(goodput[way]));
                 state.judge(goodput, self.prober.latest_rtt());
                 self.pace_probes();
                 let uploads = carriers_of(&carriers, Direction::Up).count().max(1) as f64;
@@ -393,7 +399,7 @@ impl<'a> Run<'a> {
                         let useful = (goodput[way] / LEAST_SHARE) as usize;
                         let most = useful.clamp(CONNECTIONS.0, CONNECTIONS.1);
                         if carriers_of(&carriers, target.direction).count() < most {
-                            openings.spawn(target.clone().open(share / 32));
+                            openings.spawn(target.clone().open());
                         }
                     }
                 }
@@ -415,7 +421,7 @@ impl<'a> Run<'a> {
             let flow = self.report(phase, self.rates, sent + received);
             let is_spent = targets.iter().any(|target| {
                 let waits = carriers_of(&carriers, target.direction).any(|carrier| carrier.unsent() > 0);
-                target.budget.left() < share / 64 && !waits
+                target.budget.left() < target.share / 64 && !waits
             });
             if flow.is_break() || is_spent || state.is_over() {
                 break flow;
@@ -434,6 +440,21 @@ impl<'a> Run<'a> {
         self.received_bytes += received;
         self.left = self.left.saturating_sub(sent + received);
         Ok(flow)
+    }
+
+    /// Returns which part of a phase's bytes a direction gets: as much as its rate in earlier phases asks for.
+    fn part_of(&self, direction: Direction, phase: Phase) -> f64 {
+        /// The least part, in case that the rates have changed.
+        const LEAST: f64 = 0.05;
+        if phase.directions().len() < 2 {
+            return 1.0;
+        }
+        let [down, up] = self.best;
+        let part = match direction {
+            Direction::Down => down / (down + up),
+            Direction::Up => up / (down + up),
+        };
+        if part.is_nan() { 0.5 } else { part.clamp(LEAST, 1.0 - LEAST) }
     }
 
     /// Waits until queues are empty; returns the bytes that the connections sent and received.

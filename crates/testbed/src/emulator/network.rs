@@ -7,7 +7,7 @@ use crate::flows::plan::Plan;
 use crate::host::End;
 use crate::kernel_qdisc::kernel_draws;
 use crate::kernel_qdisc::kernel_link::KernelLink;
-use crate::packet::{PacketInfo, ports};
+use crate::packet::{self, PacketInfo, ports};
 use crate::pcap::Pcap;
 use crate::surroundings::Surroundings;
 use crate::timing::clock::{Time, sent_by_a_fine_timer, sent_by_itself};
@@ -208,6 +208,10 @@ impl Network {
         let Some((flow, is_data)) = self.flow_of(hosts, from, &buffer[..length]) else { return Ok(()) };
         self.around.buffers.check(length)?;
         let Some(mut info) = info_of(&buffer[..length], flow, is_data) else { return Ok(()) };
+        // Without monitors the hosts are those of a user's programs, all of whose connections are one flow.
+        if self.around.monitors.is_empty() {
+            info.connection = packet::connection(&buffer[tun::HEADER..length]);
+        }
         // First, so that a trace of the links stays in the order of time.
         self.catch_up(now);
         if is_data {
