@@ -206,8 +206,8 @@ class GridPoint:
 class LineServer:
     """The far end of a measured line, which listens until it is stopped."""
 
-    def __init__(
-        self,
+    def __new__(
+        cls,
         address: str,
         port: int,
         *,
@@ -219,7 +219,7 @@ class LineServer:
         controls: Sequence[str],
         names: Sequence[str],
         certificate: tuple[Path, Path] | None = None,
-    ) -> None: ...
+    ) -> LineServer: ...
     port: int | None
     """The port of TCP and UDP; None once the server is stopped."""
 
