@@ -11,9 +11,10 @@ import pytest
 from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import stderr_of
-from unbloat.lab import compare, trace
+from unbloat.comparison import trace
+from unbloat.comparison.trace import ACK, ECE, SYN, Capture
+from unbloat.lab import compare
 from unbloat.lab.compare import FIELDS
-from unbloat.lab.trace import ACK, ECE, SYN, Capture
 
 MSS = 1000
 SENDER, RECEIVER = b"\x0a\x00\x00\x01", b"\x0a\x80\x00\x01"

@@ -15,7 +15,7 @@ import unbloat as ub
 from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import refused, stderr_of
-from unbloat.lab import trace
+from unbloat.comparison import trace
 from unbloat.system import machine
 
 TOOLS = Path(__file__).parents[1] / "tools"

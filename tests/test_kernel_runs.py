@@ -16,7 +16,7 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from leftovers import PATIENCE_S
 from sentences import stderr_of
-from unbloat.lab import trace
+from unbloat.comparison import trace
 
 
 def test_a_run_on_the_kernel_has_the_simulator_s_figures(cli: Cli, small: Path) -> None:

@@ -6,9 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from unbloat.comparison.trace import Trace, data_packets
 from unbloat.lab.compare import FlowComparison, compare
 from unbloat.lab.random_scenarios import Scenario
-from unbloat.lab.trace import Trace, data_packets
 from unbloat.report.report import Report, Table
 from unbloat.report.table import Column
 

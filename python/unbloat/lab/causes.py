@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from unbloat.lab.trace import CWR, ECE, SYN, Packet
+from unbloat.comparison.trace import CWR, ECE, SYN, Packet
 
 TIMER_MS = 0.6
 """A data packet so long after the packet before it was not sent because of that one."""

@@ -9,9 +9,9 @@ from itertools import zip_longest
 from pathlib import Path
 
 from unbloat._core import InputError
-from unbloat.lab import trace
+from unbloat.comparison import trace
+from unbloat.comparison.trace import Flow, Packet, Trace
 from unbloat.lab.causes import Cause, Side, Split, cause_of
-from unbloat.lab.trace import Flow, Packet, Trace
 
 FIELDS = ("seq", "ack", "sack", "window", "flags")
 """Fields of a packet that are compared, besides its direction and its place in the order of both directions."""
