@@ -11,7 +11,7 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import stderr_of
 from test_serve import Serve, serve  # noqa: F401
-from unbloat import read
+from unbloat import read, scenario
 from unbloat.line.model import Line, Side, simulate
 
 
@@ -48,7 +48,7 @@ def test_a_simulated_line_is_fitted_and_cured(cli: Cli, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        ([], snapshot("unbloat: line: give one of --server HOST, --again FOLDER, --watch and --undo")),
+        ([], snapshot("unbloat: line: give one of --server HOST, --again FOLDER, --fit CAPTURE, --watch and --undo")),
         (
             ["--server", "a b"],
             snapshot('unbloat: "a b": a server is a host such as far.example, 192.0.2.1:4043 or [2001:db8::1]:4043'),
@@ -63,7 +63,7 @@ def test_a_simulated_line_is_fitted_and_cured(cli: Cli, tmp_path: Path) -> None:
         (["--again", "missing.json"], snapshot("unbloat: missing.json: cannot be read: no such file or directory")),
         (
             ["--server", "a", "--again", "missing.json"],
-            snapshot("unbloat: line: give one of --server HOST, --again FOLDER, --watch and --undo"),
+            snapshot("unbloat: line: give one of --server HOST, --again FOLDER, --fit CAPTURE, --watch and --undo"),
         ),
     ],
 )
@@ -89,3 +89,11 @@ def test_a_server_that_is_away_is_a_sentence(server: str, sentence: str, cli: Cl
     done = cli("line", "--server", server)
     assert done.returncode == 1
     assert stderr_of(done) == sentence
+
+
+def test_a_capture_is_fitted(cli: Cli, tmp_path: Path) -> None:
+    scenario(rate="5mbit", rtt="40ms", duration="10s").run(pcap=tmp_path / "upload.pcapng")
+    found = json.loads(cli("line", "--fit", "upload.pcapng", "--for=", "--json").stdout)
+    least, most = found["fit"]["link.line.rate"]
+    assert least <= 5e6 <= most
+    assert found["down"] is None and found["up"]["rate_mbps"] == pytest.approx(5, rel=0.05)

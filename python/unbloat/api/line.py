@@ -61,6 +61,20 @@ class Line:
         path = Path(path)
         return cls(read_measurement(path / SAMPLES if path.is_dir() else path))
 
+    @classmethod
+    def of_capture(cls, path: str | Path) -> Line:
+        """Read what a packet capture of this computer shows: rates, round-trip times and retransmissions.
+
+        Raises
+        ------
+        InputError
+            The file is no capture, or has no connection that carried enough.
+
+        """
+        from unbloat.line.capture import measurement_of_capture
+
+        return cls(measurement_of_capture(Path(path)))
+
     def __repr__(self) -> str:
         about = self.measurement.about
         return f"<unbloat.Line to {about.server!r}: {', '.join(self.measurement.phases['phase'])}>"

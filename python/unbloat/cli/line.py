@@ -23,6 +23,7 @@ LINE_EXAMPLES = """\
 unbloat line --server far.example
 unbloat line --server far.example --for call,game --budget 50mb -o my-line
 unbloat line --again my-line --for page
+unbloat line --fit capture.pcapng
 sudo unbloat line --server far.example --apply --prove
 unbloat line --watch"""
 
@@ -47,6 +48,15 @@ def line_command(
             "--again",
             metavar="FOLDER",
             help="Judge what an earlier -o saved, without measuring.",
+            rich_help_panel=WHAT,
+        ),
+    ] = None,
+    capture: Annotated[
+        Path | None,
+        typer.Option(
+            "--fit",
+            metavar="CAPTURE",
+            help="Fit what a packet capture of this computer shows (pcap or pcapng), without measuring.",
             rich_help_panel=WHAT,
         ),
     ] = None,
@@ -135,9 +145,9 @@ def line_command(
     from unbloat.line.client import budget_of, seconds_of
 
     allowed, seconds = budget_of(budget, "--budget"), seconds_of(duration, "--duration")
-    chosen = {"--server": server, "--again": again, "--watch": watch, "--undo": undo}
-    if len([value for value in chosen.values() if value]) != 1:
-        raise InputError("line: give one of --server HOST, --again FOLDER, --watch and --undo")
+    chosen = [server, again, capture, watch, undo]
+    if len([value for value in chosen if value]) != 1:
+        raise InputError("line: give one of --server HOST, --again FOLDER, --fit CAPTURE, --watch and --undo")
     if (apply or prove) and (not (server and wanted) or no_fit):
         raise InputError("line: --apply and --prove need --server, a fit, and applications with --for")
     if persist and not apply:
@@ -156,7 +166,7 @@ def line_command(
         return
     if wanted:
         apps_named(wanted)
-    found = _answered(server, again, None if no_fit else wanted, allowed, seconds, save, is_shown=not json)
+    found = _answered(server, again, capture, None if no_fit else wanted, allowed, seconds, save, is_shown=not json)
     if not json and not no_fit:
         say(f"\n{found.judged_text()}")
     if apply or prove:
@@ -170,6 +180,7 @@ def line_command(
 def _answered(
     server: str | None,
     again: Path | None,
+    capture: Path | None,
     wanted: str | None,
     budget: int,
     seconds: float,
@@ -182,6 +193,8 @@ def _answered(
 
     if again:
         found = Line.read(again)
+    elif capture:
+        found = Line.of_capture(capture)
     else:
         with closing(LiveLine(sys.stderr.isatty())) as view:
             found = line(str(server), budget=budget, duration=seconds, observe=view.show)
