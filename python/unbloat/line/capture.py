@@ -30,9 +30,9 @@ STEP_S = 0.02
 SAMPLE_S = 0.1
 """The time from one sample of the connections to the next."""
 LEAST_BYTES = 100_000
-"""Connections that carry less are no load."""
+"""Connections that carry less do not count as load."""
 LEAST_SHARE = 0.02
-"""Connections that carry less than this share of what the largest one does are no load."""
+"""Connections that carry less than this share of what the largest one does do not count as load."""
 LEAST_SECONDS = 1.0
 """A load that lasts shorter shows too little."""
 
@@ -51,7 +51,7 @@ class Conversation:
     sent: list[float] = field(default_factory=list)
     """When packets were sent whose round trips are known."""
     rtts_ms: list[float] = field(default_factory=list)
-    """Their round-trip times."""
+    """Round-trip times of the segments."""
     resent: list[float] = field(default_factory=list)
     """When segments came that this capture had seen already, or that a later one overtook."""
     data: list[float] = field(default_factory=list)
@@ -100,7 +100,7 @@ def read_capture(path: Path) -> list[Conversation]:
     Raises
     ------
     InputError
-        The file is no capture, or contains no TCP.
+        The file is not a capture, or contains no TCP.
 
     """
     flows = read(path).flows
@@ -200,7 +200,7 @@ def measurement_of_capture(path: Path) -> Measurement:
     Raises
     ------
     InputError
-        The file is no capture, or no connection in it loads the line.
+        The file is not a capture, or no connection in it loads the line.
 
     """
     conversations = read_capture(path)

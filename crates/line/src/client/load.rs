@@ -167,6 +167,11 @@ impl Carrier {
     }
 }
 
+/// Returns the connections that carry in one direction.
+pub(super) fn carriers_of(carriers: &[Carrier], direction: Direction) -> impl Iterator<Item = &Carrier> {
+    carriers.iter().filter(move |carrier| carrier.direction() == direction)
+}
+
 impl Drop for Carrier {
     fn drop(&mut self) {
         self.task.abort();

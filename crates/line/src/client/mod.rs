@@ -8,8 +8,10 @@
 mod budget;
 mod connection;
 mod error;
+mod far_end;
 mod host;
 mod load;
+mod loading;
 mod probes;
 mod records;
 mod server_name;
@@ -20,17 +22,13 @@ pub use records::{
 };
 pub use server_name::{Malformed, ServerName};
 
-use crate::token::Token;
-use crate::transfer::from_hex;
 use budget::Budget;
-use connection::{Session, Tls};
+use connection::Session;
+use far_end::FarEnd;
 use host::Device;
-use load::{Carrier, Target};
-use nix::sys::socket::{getsockopt, sockopt::TcpCongestion};
+use load::{Carrier, Target, carriers_of};
+use loading::Loading;
 use probes::{PROBE_BYTES, Prober};
-use serde::Deserialize;
-use server_name::{PORTS, Url};
-use std::collections::{BTreeMap, VecDeque};
 use std::net::SocketAddr;
 use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -40,15 +38,6 @@ use tokio::task::JoinSet;
 
 /// Time between two samples of connections and of this computer's queues.
 const SAMPLE: Duration = Duration::from_millis(50);
-
-/// Time over which goodput is averaged; the draft proposes a second.
-const INTERVAL: Duration = Duration::from_millis(500);
-
-/// Intervals of a moving average, and moving averages that are compared (the draft's MAD).
-const AVERAGES: usize = 4;
-
-/// Standard deviation of the moving averages, as a share of their mean, below which they are stable (the draft's SDT).
-const STABLE: f64 = 0.05;
 
 /// Connections of a load at the start, and at most (the draft's MNP).
 const CONNECTIONS: (usize, usize) = (4, 16);
@@ -126,111 +115,6 @@ pub fn measure(config: &Config, observe: Observe<'_>) -> Result<Measured, Error>
     });
     runtime.shutdown_timeout(Duration::from_millis(200));
     measured
-}
-
-/// A far end and what it offers.
-struct FarEnd {
-    address: SocketAddr,
-    host: String,
-    tls: Tls,
-    small: Url,
-    large: Url,
-    upload: Url,
-    /// The echo's address with a token for it; only far ends of this project have one.
-    echo: Option<(SocketAddr, Token)>,
-    local: SocketAddr,
-    cc: String,
-}
-
-/// The configuration of a server for measurements.
-#[derive(Deserialize)]
-struct Configuration {
-    urls: BTreeMap<String, serde_json::Value>,
-}
-
-impl Configuration {
-    /// Returns a URL under the draft's name, or under the one of its first versions.
-    fn url(&self, names: [&str; 2]) -> Option<Url> {
-        names.iter().find_map(|name| Url::parse(self.urls.get(*name)?.as_str()?))
-    }
-}
-
-/// What a far end of this project says of itself.
-#[derive(Deserialize)]
-struct Extras {
-    token: String,
-    echo_port: u16,
-}
-
-impl FarEnd {
-    async fn find(server: &ServerName) -> Result<Self, Error> {
-        let tls = Tls::new()?;
-        let ports = server.port.map_or_else(|| PORTS.to_vec(), |port| vec![port]);
-        let mut first = None;
-        for port in ports {
-            let named = Url { host: server.host.clone(), port, path: "/.well-known/nq".into() };
-            match Self::at(&named, &tls).await {
-                Err(error @ Error::NoConnection(..)) => first = first.or(Some(error)),
-                found => return found,
-            }
-        }
-        Err(first.unwrap_or_else(|| unreachable!("BUG: a server has at least one port")))
-    }
-
-    /// Asks the server at a port, at the first of its addresses that answers.
-    async fn at(named: &Url, tls: &Tls) -> Result<Self, Error> {
-        let shown = named.authority();
-        let session = open_first(named, tls).await?;
-        let (address, session) = session;
-        let not = |found: String| Error::NotAFarEnd(shown.clone(), found);
-        let (status, content) = session.get(named).await.map_err(|error| not(format!("gave no answer: {error}")))?;
-        if !status.is_success() {
-            return Err(not(format!("has status {status}")));
-        }
-        let found: Configuration =
-            serde_json::from_slice(&content).map_err(|_| not("is not a configuration".into()))?;
-        let url = |names: [&str; 2]| found.url(names).ok_or_else(|| not(format!("has no {}", names[0])));
-        let small = url(["small_download_url", "small_https_download_url"])?;
-        let large = url(["large_download_url", "large_https_download_url"])?;
-        let upload = url(["upload_url", "https_upload_url"])?;
-        let extras = session.get(&Url { path: "/unbloat".into(), ..named.clone() }).await;
-        let extras = extras.ok().filter(|(status, _)| status.is_success());
-        let extras = extras.and_then(|(_, content)| serde_json::from_slice::<Extras>(&content).ok());
-        let echo =
-            extras.and_then(|extras| Some((SocketAddr::new(address.ip(), extras.echo_port), from_hex(&extras.token)?)));
-        let cc = getsockopt(&session.socket, TcpCongestion).unwrap_or_default();
-        let cc = cc.to_string_lossy().trim_end_matches('\0').to_owned();
-        let local = session.local;
-        Ok(Self { address, host: named.host.clone(), tls: tls.clone(), small, large, upload, echo, local, cc })
-    }
-
-    /// Returns the address of a URL: another host than the far end's may serve the objects.
-    async fn address_of(&self, url: &Url) -> Result<SocketAddr, Error> {
-        if url.host == self.host {
-            return Ok(SocketAddr::new(self.address.ip(), url.port));
-        }
-        let found = resolve(url).await?;
-        found.first().copied().ok_or_else(|| Error::NoName(url.host.clone(), std::io::ErrorKind::NotFound.into()))
-    }
-}
-
-async fn resolve(url: &Url) -> Result<Vec<SocketAddr>, Error> {
-    let found = tokio::net::lookup_host((url.host.as_str(), url.port)).await;
-    Ok(found.map_err(|error| Error::NoName(url.host.clone(), error))?.collect())
-}
-
-async fn open_first(url: &Url, tls: &Tls) -> Result<(SocketAddr, Session), Error> {
-    let mut last = Error::NoName(url.host.clone(), std::io::ErrorKind::NotFound.into());
-    for address in resolve(url).await? {
-        match Session::open(address, &url.host, tls, 65_535).await {
-            Ok(session) => return Ok((address, session)),
-            Err(Error::NoConnection(_, error)) => last = Error::NoConnection(url.authority(), error),
-            Err(Error::NoTls(_, error)) => return Err(Error::NoTls(url.authority(), error)),
-            Err(Error::NoHttp2(_)) => return Err(Error::NoHttp2(url.authority())),
-            Err(error) => return Err(error),
-        }
-    }
-    Err(last)
 }
 
 /// What requests collect while they run in tasks of their own.
@@ -673,152 +557,13 @@ fn begin(carriers: &mut Vec<Carrier>, targets: &[Target], direction: Direction, 
     }
 }
 
-fn carriers_of(carriers: &[Carrier], direction: Direction) -> impl Iterator<Item = &Carrier> {
-    carriers.iter().filter(move |carrier| carrier.direction() == direction)
-}
-
 fn on_the_line(carriers: &[Carrier]) -> (u64, u64) {
     carriers.iter().map(Carrier::on_the_line).fold((0, 0), |all, one| (all.0 + one.0, all.1 + one.1))
-}
-
-/// How far a phase under load has come.
-struct Loading {
-    until: Instant,
-    directions: Vec<Direction>,
-    interval_start: Instant,
-    bytes: [u64; 2],
-    /// Goodputs of the last intervals, down and up, and round-trip times at their ends.
-    intervals: VecDeque<[f64; 3]>,
-    averages: VecDeque<[f64; 3]>,
-    stable_for: usize,
-    next_request: Instant,
-    next_look: Instant,
-}
-
-impl Loading {
-    fn new(targets: &[Target], until: Instant) -> Self {
-        let now = Instant::now();
-        Self {
-            until,
-            directions: targets.iter().map(|target| target.direction).collect(),
-            interval_start: now,
-            bytes: [0; 2],
-            intervals: VecDeque::new(),
-            averages: VecDeque::new(),
-            stable_for: 0,
-            next_request: now + INTERVAL,
-            next_look: now,
-        }
-    }
-
-    /// Returns the goodputs down and up of an interval that has just ended, in bytes a second.
-    fn interval_ended(&mut self, carriers: &[Carrier]) -> Option<[f64; 2]> {
-        let time = self.interval_start.elapsed();
-        if time < INTERVAL {
-            return None;
-        }
-        self.interval_start = Instant::now();
-        let bytes = [Direction::Down, Direction::Up].map(|way| carriers_of(carriers, way).map(Carrier::bytes).sum());
-        let before = std::mem::replace(&mut self.bytes, bytes);
-        let rate = |way: usize| bytes[way].saturating_sub(before[way]) as f64 / time.as_secs_f64();
-        Some([rate(0), rate(1)])
-    }
-
-    /// Takes an interval into account.
-    fn judge(&mut self, [down, up]: [f64; 2], rtt: Option<Duration>) {
-        self.intervals.push_back([down, up, rtt.map_or(0.0, |rtt| rtt.as_secs_f64())]);
-        if self.intervals.len() > AVERAGES {
-            self.intervals.pop_front();
-        }
-        if self.intervals.len() == AVERAGES {
-            self.averages.push_back(mean(&self.intervals));
-        }
-        if self.averages.len() > AVERAGES {
-            self.averages.pop_front();
-        }
-        let is_steady =
-            self.averages.len() == AVERAGES && self.columns().all(|column| is_within(&self.averages, column));
-        self.stable_for = if is_steady { self.stable_for + 1 } else { 0 };
-    }
-
-    /// Returns the columns that must be stable: the goodputs of the load's directions, and the round-trip time.
-    fn columns(&self) -> impl Iterator<Item = usize> {
-        let ways = self.directions.iter().map(|way| if *way == Direction::Down { 0 } else { 1 });
-        ways.chain(std::iter::once(2))
-    }
-
-    fn is_stable(&self) -> bool {
-        self.stable_for > 0
-    }
-
-    /// Reports whether the phase is long enough: stable for a moving average more, or at its last moment.
-    fn is_over(&self) -> bool {
-        self.stable_for > AVERAGES || Instant::now() >= self.until
-    }
-
-    /// Reports once in a round trip that windows may be widened.
-    fn may_widen(&mut self, rtt: Option<Duration>) -> bool {
-        let now = Instant::now();
-        let is_due = now >= self.next_look;
-        if is_due {
-            self.next_look = now + rtt.unwrap_or(SAMPLE).max(SAMPLE);
-        }
-        is_due
-    }
-
-    /// Reports that the next requests are due: up to eight a second, and fewer on slow lines.
-    fn may_ask(&mut self, rates: &[f64; 2]) -> bool {
-        let now = Instant::now();
-        let is_due = now >= self.next_request;
-        if is_due {
-            let slower = rates.iter().copied().filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
-            let pause = (FOREIGN_BYTES as f64 / (PROBE_SHARE * slower)).clamp(0.125, 3.0);
-            self.next_request = now + Duration::from_secs_f64(pause);
-        }
-        is_due
-    }
-}
-
-fn mean(rows: &VecDeque<[f64; 3]>) -> [f64; 3] {
-    let sum = rows.iter().fold([0.0; 3], |all, row| [all[0] + row[0], all[1] + row[1], all[2] + row[2]]);
-    sum.map(|sum| sum / rows.len() as f64)
-}
-
-/// Reports whether a column varies by at most [`STABLE`] of its mean.
-fn is_within(rows: &VecDeque<[f64; 3]>, column: usize) -> bool {
-    let mean = mean(rows)[column];
-    let variance = rows.iter().map(|row| (row[column] - mean).powi(2)).sum::<f64>() / rows.len() as f64;
-    variance.sqrt() <= STABLE * mean
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn judged(goodputs: impl IntoIterator<Item = f64>, rtt_ms: impl Fn(usize) -> u64) -> Loading {
-        let mut loading = Loading::new(&[], Instant::now() + Duration::from_secs(3600));
-        loading.directions = vec![Direction::Down];
-        for (at, goodput) in goodputs.into_iter().enumerate() {
-            loading.judge([goodput, 0.0], Some(Duration::from_millis(rtt_ms(at))));
-        }
-        loading
-    }
-
-    #[test]
-    fn a_phase_ends_when_goodput_and_delay_are_steady() {
-        assert!(judged([1e6; 12], |_| 50).is_over());
-        assert!(!judged([1e6; 6], |_| 50).is_stable());
-    }
-
-    #[test]
-    fn a_buffer_that_still_fills_is_waited_for() {
-        assert!(!judged([1e6; 12], |at| 50 + 40 * at as u64).is_stable());
-    }
-
-    #[test]
-    fn a_goodput_that_still_grows_is_waited_for() {
-        assert!(!judged((0..12).map(|at| 1e6 * f64::from(1 + at)), |_| 50).is_stable());
-    }
 
     #[test]
     fn between_phases_is_a_pause() {
