@@ -1,7 +1,7 @@
 //! The client against the far end, over the loopback device.
 
 use std::io::{Read, Write};
-use std::net::{Ipv4Addr, SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::ops::ControlFlow;
 use std::time::Duration;
 use unbloat_line::client::{Config, Error, Phase, Progress, RequestKind, ServerName, measure};
@@ -95,6 +95,36 @@ fn a_limit_of_the_far_end_ends_the_measurement() {
     let measured = measure(&config(port_of(&server), 1_000_000_000), &mut go_on).unwrap();
     assert!(!measured.is_complete);
     assert!(measured.received_bytes < 3_000_000, "{}", measured.received_bytes);
+}
+
+/// Passes TCP connections on to a far end from an address where nothing answers UDP.
+fn without_udp(to: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.2:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    std::thread::spawn(move || {
+        for near in listener.incoming().flatten() {
+            let far = TcpStream::connect(to).unwrap();
+            for (mut from, mut to) in [(near.try_clone().unwrap(), far.try_clone().unwrap()), (far, near)] {
+                std::thread::spawn(move || {
+                    let _ = std::io::copy(&mut from, &mut to);
+                    let _ = to.shutdown(Shutdown::Write);
+                });
+            }
+        }
+    });
+    address
+}
+
+#[test]
+fn a_firewall_that_blocks_probes_leaves_the_handshakes() {
+    let server = far_end(Limits::default());
+    let between = without_udp(server.address());
+    let mut config = config(between.port(), 10_000_000);
+    config.server.host = between.ip().to_string();
+    let measured = measure(&config, &mut go_on).unwrap();
+    assert!(measured.tables.probes.is_empty());
+    assert!(measured.tables.requests.iter().any(|row| row.tcp_ms.is_some()));
+    assert!(measured.notes.iter().any(|note| note.contains("firewall")), "{:?}", measured.notes);
 }
 
 #[test]

@@ -487,13 +487,20 @@ impl<'a> Run<'a> {
         if self.far.tls.is_unverified() {
             self.notes.push("the far end's certificate is not one that this computer trusts".into());
         }
-        if self.far.echo.is_none() {
-            self.notes
-                .push("the far end has no UDP echo: delays are those of TCP handshakes, without directions".into());
+        let is_answered = self.prober.sent().iter().any(|probe| probe.answer.is_some());
+        let why_tcp = match self.far.echo {
+            None => Some("the far end has no UDP echo"),
+            Some(_) if !is_answered => Some("no UDP probe came back, perhaps because of a firewall"),
+            Some(_) => None,
+        };
+        if let Some(why) = why_tcp {
+            self.notes.push(format!("{why}: delays are those of TCP handshakes, without directions"));
         }
         let half = self.half_of_least();
         let phase_at = |time: f64| phase_at(&self.tables.phases, time);
-        let probes: Vec<_> = self.prober.sent().iter().map(|probe| row_of(probe, half, phase_at)).collect();
+        let known = self.prober.sent();
+        let probes = known.iter().filter(|_| is_answered).map(|probe| row_of(probe, half, phase_at)).collect();
+        drop(known);
         let hops: Vec<_> = self.prober.hops().iter().map(|(at, rtt)| hop_of(*at, *rtt, phase_at)).collect();
         let probe_bytes = self.probe_bytes() / 2;
         let (requests, sent, received) = {
