@@ -7,7 +7,8 @@ import dpkt
 import pytest
 import unbloat as ub
 from unbloat.line.answer import answer
-from unbloat.line.capture import capture_table, fit_capture, measurement_of_capture, read_capture
+from unbloat.line.capture import capture_table, measurement_of_capture, read_capture
+from unbloat.line.fit import fit
 from unbloat.line.measurement import read_measurement
 
 UPLOAD = """
@@ -88,7 +89,7 @@ def test_an_upload_shows_its_round_trips_and_its_losses(upload: Path) -> None:
 
 
 def test_a_line_is_fitted_to_an_upload(upload: Path) -> None:
-    found = fit_capture(upload)
+    found = fit(measurement_of_capture(upload))
     assert found.fits, found.why_not
     assert found.kinds == {"up": "fifo", "down": "unknown"}
     assert found.line.up.rate_bps == pytest.approx(5e6, rel=0.03)

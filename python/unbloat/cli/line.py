@@ -200,6 +200,10 @@ def _answered(
             found = line(str(server), budget=budget, duration=seconds, observe=view.show)
     if save:
         found.save(save)
+    if capture and is_shown:
+        from unbloat.line.capture import capture_table, read_capture
+
+        say(f"{capture_table(read_capture(capture))}\n")
     if is_shown:  # Before the fit, so that Ctrl-C leaves what was measured.
         say(found.judged(None).measured_text())
         for note in found.measurement.about.notes:

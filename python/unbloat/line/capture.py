@@ -8,15 +8,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
-from typing import TYPE_CHECKING
 
 from unbloat._core import InputError
 from unbloat.comparison.trace import SYN, Flow, Packet, read
 from unbloat.line.measurement import COLUMNS, DIRECTIONS, About, Direction, Measurement, PhaseName, measurement_of
 from unbloat.report.table import Column, render
-
-if TYPE_CHECKING:
-    from unbloat.line.fit import Fit
 
 UNSEEN = (
     "A capture shows neither packets of other computers nor the line while it is empty.",
@@ -239,13 +235,6 @@ def measurement_of_capture(path: Path) -> Measurement:
         notes=tuple(notes),
     )
     return measurement_of(about, tables)
-
-
-def fit_capture(path: Path) -> Fit:
-    """Fit a line to what a capture shows."""
-    from unbloat.line.fit import fit
-
-    return fit(measurement_of_capture(path))
 
 
 def capture_table(conversations: Sequence[Conversation]) -> str:
