@@ -68,7 +68,7 @@ class Line:
         Raises
         ------
         InputError
-            The file is no capture, or has no connection that carried enough.
+            The file is not a capture, or none of its connections carried enough.
 
         """
         from unbloat.line.capture import measurement_of_capture
