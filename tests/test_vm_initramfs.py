@@ -160,7 +160,7 @@ def test_every_folder_comes_before_what_is_in_it(files: dict[str, Unpacked]) -> 
 
 def test_our_part_is_the_agent_the_core_and_the_algorithms(files: dict[str, Unpacked]) -> None:
     ours = {name.removeprefix("guest/unbloat/") for name in files if name.startswith("guest/unbloat/")}
-    names = ("__init__", "agent", "messages", "program", "shared", "system", "translations")
+    names = ("__init__", "agent", "messages", "program", "queues", "shared", "system", "translations")
     modules = {f"guest/inside/{name}.py" for name in names}
     sources = {"__init__.py", "guest/__init__.py", *modules}
     folders = {str(folder) for source in sources for folder in Path(source).parents} - {"."}

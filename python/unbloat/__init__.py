@@ -34,6 +34,8 @@ _WHERE = {
     **dict.fromkeys(("Line", "line"), "api.line"),
     **dict.fromkeys(("Failure", "IdenticalRepeats", "Record", "UnsoundRun"), "results.record"),
     "About": "results.files",
+    "Answer": "line.answer",
+    "Choice": "line.choose",
     "KernelResults": "papers.kernel",
     "Report": "report.report",
     "catalogue": "api.catalogue",

@@ -8,6 +8,8 @@ from unbloat.api.line import Line, line
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
+from unbloat.line.answer import Answer
+from unbloat.line.choose import Choice
 from unbloat.papers.kernel import KernelResults
 from unbloat.report.report import Report
 from unbloat.results.files import About
@@ -15,6 +17,8 @@ from unbloat.results.record import Failure, IdenticalRepeats, Record, UnsoundRun
 
 __all__ = [
     "About",
+    "Answer",
+    "Choice",
     "Comparison",
     "Error",
     "Failure",
