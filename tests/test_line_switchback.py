@@ -78,7 +78,7 @@ def test_a_line_that_nothing_changes_has_a_winner_in_one_of_twenty_proofs_at_mos
     highest = highest_stakes(line(np.random.default_rng(1)), RTT.smallest_position)
     # Each proof stops when it is most certain. 0.05 and three standard deviations of what 1500 proofs show.
     assert np.mean(highest >= math.log(20)) < 0.05 + 3 * math.sqrt(0.05 * 0.95 / STREAMS)
-    # The stake's mean is no higher than 1 at any time, so that high stakes are as rare as they have to be.
+    # The mean stake stays at or below 1 at any time, so high stakes are as rare as the confidence requires.
     assert np.mean(highest >= math.log(100)) < 0.01 + 3 * math.sqrt(0.01 * 0.99 / STREAMS)
 
 

@@ -21,7 +21,7 @@ def truth_of(kind: Kind) -> Truth:
 
 
 def queue_of(start_s: float, stop_s: float, waiting: float, drops: float = 0.0) -> Queue:
-    """Make a queue of 8 Mbit/s, in which so many bytes wait between two times of the measurement."""
+    """Make a queue of 8 Mbit/s in which `waiting` bytes wait between two times of the measurement."""
     time_s = np.arange(START_S, START_S + LONG_S, 0.01)
     loaded = (time_s >= BEGAN_S + start_s) & (time_s < BEGAN_S + stop_s)
     sent = np.cumsum(np.where(loaded, 10_000.0, 0.0))

@@ -283,7 +283,7 @@ def test_a_scheduler_that_is_not_there_is_a_sentence(small: Path, monkeypatch: p
 
 
 def test_dask_gets_an_event_loop_however_long_that_takes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own wait for a loop ends after ten seconds, which a busy machine may need."""
+    """Dask waits ten seconds for its own event loop, and a busy machine may need longer."""
     dask_cluster.event_loop()
     monkeypatch.setattr(distributed.utils.threading.Event, "wait", lambda *_, **__: False)
     with cluster(0) as empty:

@@ -163,7 +163,7 @@ fn a_probe_with_a_token_comes_back_with_times() {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
     let mut probe = Probe { magic: MAGIC, number: U64::new(7), sent: U64::new(8), token: [0; SIZE] };
-    // Without a token there is no answer: the one that comes is the second probe's.
+    // The echo ignores a probe without a valid token, so the first answer belongs to the second probe.
     socket.send_to(probe.as_bytes(), server.address()).unwrap();
     probe.token = bytes;
     probe.number = U64::new(9);

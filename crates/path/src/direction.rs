@@ -35,7 +35,7 @@ pub(crate) fn discipline_of(link: &Link, scenario: &Scenario, purpose: u64) -> A
     let mtu = scenario.flows.iter().map(|group| group.packet.0 as u32).max().unwrap_or(0);
     let rate = Rate(link.service.capacity().mean as u64);
     let discipline = qdisc::of(&link.queue, rate, mtu, scenario.seed, stream::QDISC + purpose);
-    let discipline = discipline.expect("a kernel qdisc is no part of this program");
+    let discipline = discipline.expect("BUG: a kernel's qdisc runs outside this program");
     match &link.impairments.policer {
         Some(policer) => AnyQdisc::Policed(Box::new(Policed::new(Policer::new(policer), discipline))),
         None => discipline,

@@ -48,7 +48,7 @@ class Outcome(TypedDict, total=False):
     waits: dict[str, Waits]
     """By phase: down, up and both."""
     error: str
-    """Why there is no answer."""
+    """The reason for a missing answer."""
     loop_s: float
     """Seconds of the whole loop: to measure, to fit and to choose."""
     fall_ms: dict[str, float]

@@ -182,7 +182,7 @@ def view(
         return None
     carried, resent = np.zeros(len(grid)), 0.0
     owns = []
-    least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes are no load.
+    least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes do not count as load.
     for number in np.unique(transfers["connection"][mine]):
         of = mine & (transfers["connection"] == number)
         at = transfers["time_s"][of].astype(float) - start
