@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from unbloat.line.fit import Fit, fit, write_scenario
+from unbloat.line.fit import fit
+from unbloat.line.fitted import Fit, write_scenario
 from unbloat.line.measurement import About, Measurement, measurement_of
 from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
 from unbloat.scenarios.source import source_of

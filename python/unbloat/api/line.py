@@ -16,7 +16,7 @@ from unbloat.system.files import write_text
 
 if TYPE_CHECKING:
     from unbloat.line.choose import Choice
-    from unbloat.line.fit import Fit
+    from unbloat.line.fitted import Fit
     from unbloat.line.summary import Summary
 
 SAMPLES, FITTED = "measurement.json", "line.toml"
@@ -95,7 +95,7 @@ class Line:
     @property
     def scenario(self) -> str:
         """The fitted line as the text of a scenario file."""
-        from unbloat.line.fit import write_scenario
+        from unbloat.line.fitted import write_scenario
 
         return write_scenario(self.fit)
 

@@ -13,7 +13,7 @@ from unbloat.report.table import Column, render
 
 if TYPE_CHECKING:
     from unbloat.line.choose import Choice, Ranked
-    from unbloat.line.fit import Fit
+    from unbloat.line.fitted import Fit
     from unbloat.line.prove import Proof
     from unbloat.report.report import Report
 
@@ -112,7 +112,8 @@ def answer(
     found = Answer(measurement, summary(measurement))
     if write_fit is None or not found.summary.loads:
         return found
-    from unbloat.line.fit import fit, write_scenario
+    from unbloat.line.fit import fit
+    from unbloat.line.fitted import write_scenario
 
     if told:
         told(0.0, "fits a line")

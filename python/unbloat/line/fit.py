@@ -9,30 +9,15 @@ key is the spread of simulations with other seeds and slightly other starts.
 
 from __future__ import annotations
 
-import json
 import math
-import re
-import textwrap
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
-from unbloat import _core
-from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
-from unbloat.line.model import (
-    LINK,
-    LOAD,
-    PACKET_BYTES,
-    PAYLOAD_BYTES,
-    PROBE_BYTES,
-    Kind,
-    Line,
-    Plan,
-    Side,
-    scenario,
-    simulate_phase,
-)
-from unbloat.scenarios.source import inline
+from unbloat.line.evidence import Evidence, View, evidence_of, view
+from unbloat.line.fitted import Fit, Range, where
+from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
+from unbloat.line.model import LOAD, PACKET_BYTES, PAYLOAD_BYTES, PROBE_BYTES, Kind, Line, Side, simulate_phase
 
 if TYPE_CHECKING:
     import numpy as np
@@ -40,15 +25,8 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.floating[Any]]
 
-Where = Literal["host", "first_hop", "beyond"]
-"""Where packets wait: in this computer, on the way to the first router, or behind it."""
-Range = tuple[float, float | None]
-"""The least and the largest value that the measurement leaves open; None without a bound."""
-
 HEADERS = PACKET_BYTES / PAYLOAD_BYTES
 """Bytes that the line carries for each byte of payload."""
-BINS = 8
-"""Parts of a phase whose goodput and delay are compared."""
 ROUNDS = 6
 """Corrections of a candidate."""
 FAR = 1.2
@@ -59,323 +37,6 @@ GOOD = 0.25
 """A score at which no search is needed."""
 REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
-
-
-@dataclass(frozen=True)
-class Fit:
-    """The line that explains a measurement best."""
-
-    line: Line
-    ranges: Mapping[str, Range]
-    """The range of each key, such as `link.line.queue.limit`, around the line's value by a factor.
-
-    In bit/s, bytes, seconds and percent.
-    """
-    kinds: Mapping[Direction, Kind]
-    """The class of each direction's queue; `unknown` without load."""
-    where: Where
-    residual_percent: float
-    """How far the simulated goodput and delays are from the measured ones."""
-    fits: bool
-    why_not: tuple[str, ...] = ()
-    """Sentences on the samples that the line does not explain."""
-    notes: tuple[str, ...] = ()
-    """Sentences on what the load could not show."""
-
-    @property
-    def kind(self) -> Kind:
-        """The class of the queue in which packets wait longest."""
-        known = [each for each in DIRECTIONS if self.kinds[each] != "unknown"]
-        if not known:
-            return "unknown"
-        special = [each for each in known if self.kinds[each] != "fifo"]
-        return self.kinds[max(special or known, key=lambda each: self.line.side(each).buffer_s)]
-
-
-@dataclass
-class View:
-    """What one phase shows of one direction; times in seconds since its load began."""
-
-    direction: Direction
-    load_s: float
-    sent: Numbers
-    added: Numbers
-    """Delays of the probes beyond those of the empty line, in ms; missing if lost."""
-    times: Numbers
-    carried: Numbers
-    """Payload bytes of all connections by these times."""
-    own: Numbers
-    """Median over the connections of the RTT that they see, beyond that of the empty line, in ms."""
-    retransmitted: float
-    """Resent segments by all segments; missing if unknown."""
-    probes_lost: float
-
-    def rate(self, start: float, stop: float) -> float:
-        """Return the payload rate between two shares of the phase, bit/s."""
-        import numpy as np
-
-        at = np.array([start, stop]) * self.load_s
-        first, last = np.interp(at, self.times, self.carried)
-        return float(last - first) * 8 / float(at[1] - at[0])
-
-    def peak(self) -> float:
-        """Return the largest payload rate of a fifth of the phase, bit/s."""
-        import numpy as np
-
-        at = np.linspace(0.1, 0.8, 15) * self.load_s
-        first, last = (np.interp(at + more, self.times, self.carried) for more in (0.0, 0.2 * self.load_s))
-        return float(np.max(last - first)) * 8 / (0.2 * self.load_s)
-
-    def bins(self) -> Numbers:
-        """Return the payload rate of each part of the phase, bit/s."""
-        import numpy as np
-
-        at = np.linspace(0, self.load_s, BINS + 1)
-        return np.diff(np.interp(at, self.times, self.carried)) * 8 / (self.load_s / BINS)
-
-    def waits(self) -> Numbers:
-        """Return the median wait in each part of the phase, ms."""
-        import numpy as np
-
-        part = np.clip((self.sent / self.load_s * BINS).astype(int), 0, BINS - 1)
-        found = [self.added[part == each] for each in range(BINS)]
-        return np.array([np.nanmedian(each) if np.isfinite(each).any() else math.nan for each in found])
-
-    def wait(self, share: float, start: float = 0.3) -> float:
-        """Return a quantile of the waits from a share of the phase on, ms."""
-        import numpy as np
-
-        late = self.added[self.sent >= start * self.load_s]
-        late = late[np.isfinite(late)]
-        return float(np.quantile(late, share)) if len(late) else math.nan
-
-    def own_wait(self, share: float = 0.5) -> float:
-        """Return a quantile of the connections' own waits after the start of the phase, ms."""
-        import numpy as np
-
-        late = self.own[self.times >= 0.3 * self.load_s]
-        late = late[np.isfinite(late)]
-        return float(np.quantile(late, share)) if len(late) else math.nan
-
-
-Columns = Mapping[str, Mapping[str, Any]]
-
-
-def view(
-    tables: Columns, phase: PhaseName, direction: Direction, base_ms: float, base_rtt_ms: float, *, is_alone: bool
-) -> View | None:
-    """Read a phase; None if nothing was carried. `base_ms` is the delay of the empty line, missing if unknown."""
-    import numpy as np
-
-    phases = tables["phases"]
-    place = [number for number, name in enumerate(phases["phase"]) if name == phase]
-    if not place:
-        return None
-    start, stop = float(phases["start_s"][place[0]]), float(phases["stop_s"][place[0]])
-    transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
-    mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
-    if not mine.any() or stop <= start:
-        return None
-    moments = transfers["time_s"][mine].astype(float) - start
-    grid = np.unique(moments[(moments >= 0) & (moments <= stop - start + 0.05)])
-    if len(grid) < 4:
-        return None
-    carried, resent = np.zeros(len(grid)), 0.0
-    owns = []
-    least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes do not count as load.
-    for number in np.unique(transfers["connection"][mine]):
-        of = mine & (transfers["connection"] == number)
-        at = transfers["time_s"][of].astype(float) - start
-        carried += np.interp(grid, at, transfers["bytes"][of].astype(float) - least, left=0.0)
-        owns.append(np.interp(grid, at, transfers["rtt_ms"][of].astype(float), left=math.nan, right=math.nan))
-        again = transfers["retransmits"][of].astype(float)
-        resent += float(np.nanmax(again)) if np.isfinite(again).any() else math.nan
-    if carried[-1] <= 0:
-        return None
-    stacked = np.array(owns)
-    has_own = np.isfinite(stacked).any(axis=0)
-    own = np.full(len(grid), math.nan)
-    if has_own.any():
-        own[has_own] = np.nanmedian(stacked[:, has_own], axis=0) - base_rtt_ms
-    probes = {name: np.asarray(values) for name, values in tables["probes"].items()}
-    of = (probes["phase"] == phase) & (probes["sent_s"].astype(float) >= start)
-    sent = probes["sent_s"][of].astype(float) - start
-    rtt = probes["rtt_ms"][of].astype(float)
-    one_way = probes[f"{direction}_ms"][of].astype(float)
-    if np.isfinite(one_way).any() and not math.isnan(base_ms):
-        added = one_way - base_ms
-    elif is_alone:
-        added = rtt - base_rtt_ms
-    else:
-        added = np.full(len(sent), math.nan)
-    segments = float(carried[-1]) / PAYLOAD_BYTES + 1
-    lost = float(np.mean(np.isnan(rtt))) if len(rtt) else math.nan
-    return View(direction, stop - start, sent, np.maximum(added, 0.0), grid, carried, own, resent / segments, lost)
-
-
-@dataclass
-class Evidence:
-    """Numbers and views that are read from a measurement once."""
-
-    tables: Columns
-    base_rtt_ms: float
-    """RTT of a probe on the empty line."""
-    base_ms: dict[Direction, float]
-    """One-way delay of a probe on the empty line, by the client's clock; missing if unknown."""
-    idle_loss: float
-    """Share of the probes that are lost without load."""
-    idle_spread_ms: float
-    """How much RTTs differ without load."""
-    views: dict[tuple[PhaseName, Direction], View]
-    plan: Plan
-    starts_s: dict[PhaseName, float]
-    probe_s: dict[PhaseName, float]
-    """The time from one probe to the next in each phase."""
-    noise_ms: float
-    """Jitter of probes without load."""
-
-
-def evidence_of(measurement: Measurement) -> Evidence:
-    """Read a measurement; a table or a column may be missing."""
-    import numpy as np
-
-    tables = {
-        name: {column: getattr(measurement, name)[column].to_numpy() for column in columns}
-        for name, columns in COLUMNS.items()
-    }
-    probes = tables["probes"]
-    rtt = probes["rtt_ms"].astype(float)
-    is_idle = probes["phase"] == "idle"
-    answered = np.isfinite(rtt)
-    if not answered.any():
-        base_rtt_ms = math.nan
-    else:
-        least = float(np.quantile(rtt[answered], 0.002))
-        idle = rtt[answered & is_idle]
-        calm = len(idle) and np.quantile(idle, 0.9) - np.quantile(idle, 0.1) < 3.0
-        base_rtt_ms = min(float(np.quantile(idle, 0.1)), least + 1.0) if calm else least
-    base_ms: dict[Direction, float] = {}
-    for direction in DIRECTIONS:
-        delays = probes[f"{direction}_ms"].astype(float)
-        known = np.isfinite(delays)
-        if not known.any():
-            base_ms[direction] = math.nan
-            continue
-        calm = delays[known & is_idle]
-        base = float(np.quantile(delays[known], 0.002))
-        base_ms[direction] = min(float(np.quantile(calm, 0.1)), base + 1.0) if len(calm) else base
-    spread = _spread_ms(tables, rtt, is_idle & answered)
-    views: dict[tuple[PhaseName, Direction], View] = {}
-    for phase, directions in LOAD.items():
-        for direction in directions:
-            found = view(tables, phase, direction, base_ms[direction], base_rtt_ms, is_alone=len(directions) == 1)
-            if found:
-                views[phase, direction] = found
-    probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
-    phases = tables["phases"]
-    starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}
-    seconds = {name: float(stop) - starts_s[name] for name, stop in zip(phases["phase"], phases["stop_s"], strict=True)}
-    plan = Plan(
-        idle_s=seconds.get("idle", 0.0),
-        down_s=seconds.get("down", 0.0),
-        up_s=seconds.get("up", 0.0),
-        both_s=seconds.get("both", 0.0),
-        cc="bbr" if measurement.about.cc.startswith("bbr") else "cubic",
-        starts=_starts(tables, starts_s, base_rtt_ms / 1e3 if base_rtt_ms > 0 else 0.0),
-    )
-    return Evidence(
-        tables,
-        base_rtt_ms,
-        base_ms,
-        float(np.mean(~answered[is_idle])) if is_idle.any() else 0.0,
-        spread,
-        views,
-        plan,
-        starts_s,
-        probe_s,
-        spread,
-    )
-
-
-def _spread_ms(tables: Columns, rtt: Numbers, of: NDArray[np.bool_]) -> float:
-    """Return how much RTTs without load differ; the client's own requests are a load to a slow line."""
-    import numpy as np
-
-    if not of.any():
-        return 0.0
-    sent = np.asarray(tables["probes"]["sent_s"], float)
-    asked = {name: np.asarray(values) for name, values in tables["requests"].items()}
-    took = np.nansum([asked[name].astype(float) for name in ("tcp_ms", "tls_ms", "http_ms")], axis=0) / 1e3
-    is_free = of.copy()
-    for start, length in zip(asked["sent_s"].astype(float), took, strict=True):
-        is_free &= (sent < start - 0.05) | (sent > start + length + 0.1)
-    # A busy computer answers some probes late; traffic of others delays most of them.
-    calm = rtt[is_free if is_free.sum() >= 8 else of]
-    return float(np.quantile(calm, 0.3) - np.quantile(rtt[np.isfinite(rtt)], 0.002))
-
-
-def _interval_s(times: Numbers) -> float:
-    """Return the usual time from one probe to the next, in whole milliseconds."""
-    import numpy as np
-
-    gaps = np.diff(times)
-    return min(1.0, max(0.005, round(float(np.median(gaps[gaps > 0])), 3))) if (gaps > 0).any() else 0.05
-
-
-def _starts(
-    tables: Columns, starts_s: Mapping[PhaseName, float], base_rtt_s: float
-) -> dict[PhaseName, dict[Direction, list[float]]]:
-    """Return when each connection would have opened, since its phase began, to carry its first bytes when it did.
-
-    A simulated connection opens with the load. The client's connections are open before, so theirs may be negative.
-    """
-    import numpy as np
-
-    transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
-    found: dict[PhaseName, dict[Direction, list[float]]] = {}
-    for phase, directions in LOAD.items():
-        found[phase] = {}
-        for direction in directions:
-            mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
-            each = [mine & (transfers["connection"] == number) for number in np.unique(transfers["connection"][mine])]
-            samples = [(transfers["time_s"][of].astype(float), transfers["bytes"][of].astype(float)) for of in each]
-            least = min((float(carried[0]) for _, carried in samples), default=0.0) + HANDSHAKE_BYTES
-            lag_s = base_rtt_s * (2.0 if direction == "up" else 1.5)
-            firsts, later = [], []
-            for times, carried in samples:
-                at = times - starts_s.get(phase, 0.0)
-                place = int(np.argmax(carried > least))
-                if carried[place] <= least:
-                    continue  # It never carried anything.
-                if at[0] > SOON_S:
-                    later.append(float(at[0]))
-                    continue
-                before = at[place - 1] if place else 0.0
-                usual = at[0] + lag_s
-                opened = at[0] if before - 0.01 <= usual <= at[place] + 0.01 else (before + at[place]) / 2 - lag_s
-                firsts.append(0.0 if abs(opened) < 0.01 else float(opened))
-            # The first bytes of the others wait in the queue that the very first ones fill.
-            firsts = [min(firsts)] * len(firsts) if firsts else []
-            if firsts and firsts[0] < -0.3 * base_rtt_s:
-                later = [at - _round_trip_s(tables, starts_s[phase] + at, base_rtt_s) for at in later]
-            firsts += later
-            found[phase][direction] = sorted(firsts)
-    return found
-
-
-HANDSHAKE_BYTES = 2500
-"""Bytes by which connections differ that have carried no load."""
-SOON_S = 0.2
-"""Connections seen this soon began with the load, on an empty queue."""
-
-
-def _round_trip_s(tables: Columns, time_s: float, usual_s: float) -> float:
-    """Return the round-trip time of the probes just before a time."""
-    import numpy as np
-
-    sent, rtt = (np.asarray(tables["probes"][name], float) for name in ("sent_s", "rtt_ms"))
-    near = rtt[(sent > time_s - 1.0) & (sent < time_s) & np.isfinite(rtt)]
-    return float(np.median(near)) / 1e3 if len(near) else usual_s
 
 
 @dataclass
@@ -450,10 +111,6 @@ PENALTIES: dict[str, float] = {
 """The margin by which a class's score must beat that of a simpler one."""
 
 
-def _knows_policers() -> bool:
-    return any(key["name"] == "policer" for key in _core.scenario_keys())
-
-
 def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
     import numpy as np
@@ -464,8 +121,7 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
     loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
     room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
     found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
-    if _knows_policers():
-        found["drophead"] = Side(rate, room, "drophead", loss)
+    found["drophead"] = Side(rate, room, "drophead", loss)
     if rate < SLOW_BPS:
         # Probes and acknowledgements take as much room as data in a queue that counts packets.
         found["packets"] = Side(rate, room * (1 + 50 * PACKET_BYTES * 8 / rate), "fifo", loss, in_packets=True)
@@ -483,8 +139,7 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
         tokens = measured.carried * HEADERS - rate / 8 * measured.times
         peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
         burst = max(10.0 * PACKET_BYTES, float(tokens.max()))
-        if _knows_policers():
-            found["policer"] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
+        found["policer"] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
     if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
         target = min(0.1, max(0.002, middle / 1e3))
         found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
@@ -710,7 +365,7 @@ class Fitter:
                     while best.score > GOOD and (side := _stepped(best.side, name, factor)):
                         seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
                         score, residual = difference(
-                            measured, seen.get(measured.direction), side, self._evidence.noise_ms
+                            measured, seen.get(measured.direction), side, self._evidence.idle_spread_ms
                         )
                         if score >= best.score - 0.01:
                             break
@@ -728,7 +383,7 @@ class Fitter:
         side = corrected(best.side, measured, best.seen) if best.seen else best.side
         for turn in turns:
             seen = self.simulated(line.replaced(direction, **vars(side)), phase, turn).get(direction)
-            score, residual = difference(measured, seen, side, self._evidence.noise_ms)
+            score, residual = difference(measured, seen, side, self._evidence.idle_spread_ms)
             if score < best.score:
                 best = Candidate(side, score, residual, seen)
             if seen is None:
@@ -742,24 +397,43 @@ class Fitter:
 
     def _settled(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
         """Correct the best candidate by the mean of replicas, see whether its rate is constant, and find its ranges."""
-        import numpy as np
-
         direction = measured.direction
-        side = best.side
         replicas = self._replicas(line, phase, direction)
         if not replicas:
             return best
-        self._ranges[direction] = {}
-        noise_ms = self._evidence.noise_ms
-        best = replace(best, usual=_usual(replicas, side, noise_ms))
-        if self._is_calm() and side.discipline == "fifo" and (not best.fits or is_unsteady(measured, replicas)):
-            changing = self._varying(line, phase, measured, side)
-            self.candidates[direction]["varying"] = changing
-            if changing.score + PENALTIES["varying"] < best.score:
-                best, side = changing, changing.side
-                line = line.replaced(direction, **vars(side))
-                replicas = self._replicas(line, phase, direction) or replicas
-                best = replace(best, usual=_usual(replicas, side, noise_ms))
+        best = replace(best, usual=self._usual(replicas, best.side))
+        if changing := self._changing(line, phase, measured, best, replicas):
+            best = changing
+            line = line.replaced(direction, **vars(best.side))
+            replicas = self._replicas(line, phase, direction) or replicas
+            best = replace(best, usual=self._usual(replicas, best.side))
+        side = self._with_rate(line, phase, best, replicas, measured)
+        if side.discipline in ("fifo", "drophead"):
+            side = self._with_room(line, phase, best, side, replicas, measured)
+        if side.target_s:
+            self._ranges[direction]["queue.target"] = _target_range(side, measured, replicas)
+        if side.loss_percent:
+            self._ranges[direction]["loss"] = _loss_range(side, measured)
+        if side.discipline == "policer":
+            self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
+        return self._better(line, phase, best, side, measured)
+
+    def _changing(
+        self, line: Line, phase: PhaseName, measured: View, best: Candidate, replicas: Sequence[View]
+    ) -> Candidate | None:
+        """Return the candidate whose rate changes, if it explains the measurement better."""
+        is_likely = not best.fits or is_unsteady(measured, replicas)
+        if not self._is_calm() or best.side.discipline != "fifo" or not is_likely:
+            return None
+        found = self._varying(line, phase, measured, best.side)
+        self.candidates[measured.direction]["varying"] = found
+        return found if found.score + PENALTIES["varying"] < best.score else None
+
+    def _with_rate(
+        self, line: Line, phase: PhaseName, best: Candidate, replicas: Sequence[View], measured: View
+    ) -> Side:
+        """Correct the rate by the goodput of replicas, and note its range."""
+        direction, side = measured.direction, best.side
         shift, open_rate = _factor(
             [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
@@ -767,52 +441,45 @@ class Fitter:
         self._spreads[direction] = open_rate
         if best.score < GOOD:
             shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
-        changes: dict[str, Any] = {"rate_bps": side.rate_bps * shift}
-        if side.rates:
-            changes["rates"] = tuple((at, rate * shift) for at, rate in side.rates)
+        rate = side.rate_bps * shift
         is_filled = self._is_filled(line, phase, measured, side)
-        rate = changes["rate_bps"]
-        self._ranges[direction]["policer.rate" if side.discipline == "policer" else "rate"] = (
-            rate * math.exp(-open_rate),
-            rate * math.exp(open_rate) if is_filled else None,
-        )
+        most = rate * math.exp(open_rate) if is_filled else None
+        key = "policer.rate" if side.discipline == "policer" else "rate"
+        self._ranges[direction] = {key: (rate * math.exp(-open_rate), most)}
         if not is_filled:
             self._notes.append(f"the load never filled the line {direction}: it may be faster than it seems")
-        if side.discipline in ("fifo", "drophead"):
-            high = measured.wait(0.98, 0.0)
-            small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
-            waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
-            reached = float(np.median([each.wait(0.98, 0.0) for each in replicas])) > 900 * side.buffer_s
-            change = _clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
-            room = side.buffer_bytes * shift * change
-            room = max(2.0 * PACKET_BYTES, room)
-            open_room = 2 * float(np.std(waits)) + open_rate + 0.02
-            larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
-            has_overflown = not side.loss_percent and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES
-            is_full = (has_overflown and not self._may_be_loss(direction, best)) or (
-                larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small
-            )
-            self._ranges[direction]["queue.limit"] = (
-                room * math.exp(-open_room),
-                room * math.exp(open_room) if is_full else None,
-            )
-            changes["buffer_bytes"] = room
-        if side.target_s:
-            waits = [math.log((measured.wait(0.5) + 1) / (each.wait(0.5) + 1)) for each in replicas]
-            spread = 2 * float(np.std(waits)) + 0.1
-            self._ranges[direction]["queue.target"] = (
-                side.target_s * math.exp(-spread),
-                side.target_s * math.exp(spread),
-            )
-        if side.loss_percent:
-            packets = max(1.0, measured.carried[-1] / PAYLOAD_BYTES)
-            wide = 200 * math.sqrt(side.loss_percent / 100 / packets) + side.loss_percent / 3
-            self._ranges[direction]["loss"] = (max(0.0, side.loss_percent - wide), side.loss_percent + wide)
-        if side.discipline == "policer":
-            self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
-        side = replace(side, **changes)
-        line = line.replaced(direction, **vars(side))
-        found = [difference(measured, each, side, noise_ms) for each in self._replicas(line, phase, direction)]
+        return replace(side, rate_bps=rate, rates=tuple((at, each * shift) for at, each in side.rates))
+
+    def _with_room(
+        self, line: Line, phase: PhaseName, best: Candidate, side: Side, replicas: Sequence[View], measured: View
+    ) -> Side:
+        """Correct the buffer of a side, whose rate is corrected already, by the longest waits; note its range."""
+        import numpy as np
+
+        direction, old = measured.direction, best.side
+        high = measured.wait(0.98, 0.0)
+        small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / old.rate_bps
+        waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
+        reached = float(np.median([each.wait(0.98, 0.0) for each in replicas])) > 900 * old.buffer_s
+        change = _clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
+        room = max(2.0 * PACKET_BYTES, old.buffer_bytes * side.rate_bps / old.rate_bps * change)
+        open_room = 2 * float(np.std(waits)) + self._spreads[direction] + 0.02
+        larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
+        has_overflown = not old.loss_percent and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES
+        is_full = (has_overflown and not self._may_be_loss(direction, best)) or (
+            larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small
+        )
+        most = room * math.exp(open_room) if is_full else None
+        self._ranges[direction]["queue.limit"] = (room * math.exp(-open_room), most)
+        return replace(side, buffer_bytes=room)
+
+    def _better(self, line: Line, phase: PhaseName, best: Candidate, side: Side, measured: View) -> Candidate:
+        """Return the candidate with a corrected side, or the old one, to which the ranges then move."""
+        import numpy as np
+
+        direction = measured.direction
+        replicas = self._replicas(line.replaced(direction, **vars(side)), phase, direction)
+        found = [difference(measured, each, side, self._evidence.idle_spread_ms) for each in replicas]
         if not found or float(np.median([score for score, _ in found])) > best.score + 0.2 + 0.5 * best.usual:
             self._ranges[direction] = {
                 key: _moved(span, _value(best.side, key) / _value(side, key))
@@ -821,6 +488,17 @@ class Fitter:
             return best
         score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
         return Candidate(side, min(score, best.score + 0.2), residual, best.seen, best.usual)
+
+    def _usual(self, replicas: Sequence[View], side: Side) -> float:
+        """Return the median score of replicas against each other."""
+        import numpy as np
+
+        scores = [
+            difference(one, other, side, self._evidence.idle_spread_ms)[0]
+            for place, one in enumerate(replicas)
+            for other in replicas[place + 1 :]
+        ]
+        return float(np.median(scores)) if scores else 0.0
 
     def _may_be_loss(self, direction: Direction, best: Candidate) -> bool:
         """Return whether random losses in a larger buffer explain the measurement nearly as well."""
@@ -867,7 +545,7 @@ class Fitter:
             mean = float(np.mean(rates))
             tried = replace(side, rate_bps=mean, rates=changes)
             seen = self.simulated(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
-            score, residual = difference(measured, seen, tried, self._evidence.noise_ms)
+            score, residual = difference(measured, seen, tried, self._evidence.idle_spread_ms)
             if score < best.score:
                 best = Candidate(tried, score, residual, seen)
             if seen is None:
@@ -975,16 +653,20 @@ class Fitter:
         return found
 
 
-def _usual(replicas: Sequence[View], side: Side, noise_ms: float) -> float:
-    """Return the median score of replicas against each other."""
+def _target_range(side: Side, measured: View, replicas: Sequence[View]) -> Range:
+    """Return the range of a target of the delay, from the median waits of replicas."""
     import numpy as np
 
-    scores = [
-        difference(one, other, side, noise_ms)[0]
-        for place, one in enumerate(replicas)
-        for other in replicas[place + 1 :]
-    ]
-    return float(np.median(scores)) if scores else 0.0
+    waits = [math.log((measured.wait(0.5) + 1) / (each.wait(0.5) + 1)) for each in replicas]
+    spread = 2 * float(np.std(waits)) + 0.1
+    return side.target_s * math.exp(-spread), side.target_s * math.exp(spread)
+
+
+def _loss_range(side: Side, measured: View) -> Range:
+    """Return the range of the share of packets lost at random: rare events vary by the root of their number."""
+    packets = max(1.0, measured.carried[-1] / PAYLOAD_BYTES)
+    wide = 200 * math.sqrt(side.loss_percent / 100 / packets) + side.loss_percent / 3
+    return max(0.0, side.loss_percent - wide), side.loss_percent + wide
 
 
 def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:
@@ -1003,130 +685,3 @@ def is_unsteady(measured: View, replicas: Sequence[View]) -> bool:
 
     usual = [variation(each) for each in replicas]
     return variation(measured) > 1.4 * max(usual) + 0.02
-
-
-def where(evidence: Evidence, line: Line) -> Where:
-    """Return where packets wait under load."""
-    import numpy as np
-
-    host, hops = evidence.tables["host"], evidence.tables["hops"]
-    added = {each: seen.wait(0.5) for (_, each), seen in evidence.views.items()}
-    if len(host["phase"]) and "up" in added:
-        mine = np.asarray(host["phase"]) == ("up" if ("up", "up") in evidence.views else "both")
-        backlog = host["backlog_bytes"][mine].astype(float)
-        backlog = backlog[np.isfinite(backlog)]
-        if len(backlog):
-            waits_ms = float(np.median(backlog)) * 8e3 / line.up.rate_bps
-            if waits_ms > max(5.0, 0.5 * added["up"]):
-                return "host"
-    rtt = hops["rtt_ms"].astype(float)
-    is_idle = hops["phase"] == "idle"
-    is_loaded = np.isin(hops["phase"].astype(str), ["down", "up", "both"])
-    calm, loaded = rtt[is_idle & np.isfinite(rtt)], rtt[is_loaded & np.isfinite(rtt)]
-    if len(calm) and len(loaded) and added:
-        more = float(np.median(loaded) - np.median(calm))
-        if more > max(3.0, 0.5 * max(added.values())):
-            return "first_hop"
-    return "beyond"
-
-
-def write_scenario(found: Fit) -> str:
-    """Write the fitted line as a scenario file; comments give what the measurement leaves open."""
-    line, duration_s = _from_zero(_rounded(found.line))
-    content = scenario(line, duration_s)
-    link = content["link"][LINK]
-    state = "describes the measurement" if found.fits else "does not describe the measurement well"
-    lines = [
-        "# A line that `unbloat line` measured and fitted: forward is up, reverse is down.",
-        f"# It {state}; goodput and delays differ by {found.residual_percent:g} % on average.",
-        *_commented((*found.why_not, *found.notes)),
-        f"name = {inline(content['name'], 'name')}",
-        f"duration = {inline(content['duration'], 'duration')}",
-        "",
-        f"[link.{LINK}]",
-        *_entries({key: value for key, value in link.items() if key != "reverse"}, f"link.{LINK}", found.ranges),
-        "",
-        f"[link.{LINK}.reverse]",
-        *_entries(link["reverse"], f"link.{LINK}.reverse", found.ranges),
-    ]
-    for flow in content["flows"]:
-        lines += ["", "[[flows]]", *(f"{key} = {inline(value, f'flows.{key}')}" for key, value in flow.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _entries(table: Mapping[str, Any], head: str, ranges: Mapping[str, Range]) -> Iterator[str]:
-    for key, value in table.items():
-        name = f"{head}.{key}"
-        open_to = [
-            f"{of[len(name) + 1 :]} {_span(of, span)}".strip()
-            for of, span in ranges.items()
-            if of == name or of.startswith(f"{name}.")
-        ]
-        comment = f"  # {', '.join(open_to)}" if open_to else ""
-        yield f"{key} = {_bare(inline(value, name))}{comment}"
-
-
-def _bare(text: str) -> str:
-    """Write the keys of inline tables without quotation marks."""
-    return re.sub(r'"([a-z_]+)" = ', r"\1 = ", text)
-
-
-def _commented(sentences: Iterable[str]) -> Iterator[str]:
-    for sentence in sentences:
-        yield from textwrap.wrap(
-            f"{sentence[:1].upper()}{sentence[1:]}.", 118, initial_indent="# ", subsequent_indent="# "
-        )
-
-
-def _from_zero(line: Line) -> tuple[Line, float]:
-    """Return a line whose rates change from the beginning of a run on, and a duration that has room for the changes."""
-    changes = [at for side in (line.up, line.down) for at, _ in side.rates]
-    if not changes:
-        return line, 30.0
-    first = min(changes)
-
-    def moved(side: Side) -> Side:
-        return replace(side, rates=tuple((round(at - first + 0.1, 3), rate) for at, rate in side.rates))
-
-    return replace(line, up=moved(line.up), down=moved(line.down)), max(30.0, math.ceil(max(changes) - first + 2))
-
-
-def _span(key: str, span: Range) -> str:
-    """Write a range with the unit of its key."""
-    least, most = ends(key, span)
-    return f"at least {least}" if most is None else f"{least} to {most}"
-
-
-def ends(key: str, span: Range) -> tuple[str, str | None]:
-    """Write both ends of a range as a scenario has them; None without a bound."""
-    names = {"rate": "rate", "limit": "limit", "delay": "delay", "target": "delay", "loss": "loss", "burst": "size"}
-    unit = names[key.rpartition(".")[2]]
-
-    def text(end: float) -> str:
-        return str(json.loads(inline(_significant(end), unit)))
-
-    least, most = span
-    return text(least), None if most is None else text(most)
-
-
-def _rounded(line: Line) -> Line:
-    """Return a line with four digits of each number."""
-
-    def rounded(side: Side) -> Side:
-        rates = tuple((round(at, 3), _significant(rate)) for at, rate in side.rates)
-        return replace(
-            side,
-            rates=rates,
-            rate_bps=_significant(side.rate_bps),
-            buffer_bytes=_significant(side.buffer_bytes),
-            loss_percent=_significant(side.loss_percent),
-            burst_bytes=_significant(side.burst_bytes),
-            line_bps=_significant(side.line_bps),
-            target_s=_significant(side.target_s),
-        )
-
-    return Line(rounded(line.up), rounded(line.down), _significant(line.base_rtt_s))
-
-
-def _significant(number: float) -> float:
-    return float(f"{number:.4g}")

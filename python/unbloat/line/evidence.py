@@ -1,0 +1,303 @@
+"""Goodput, delays and losses of each phase of a measurement, read before anything is fitted."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
+from unbloat.line.model import LOAD, PAYLOAD_BYTES, Plan
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.floating[Any]]
+
+BINS = 8
+"""Parts of a phase whose goodput and delay are compared."""
+
+
+@dataclass
+class View:
+    """What one phase shows of one direction; times in seconds since its load began."""
+
+    direction: Direction
+    load_s: float
+    sent: Numbers
+    added: Numbers
+    """Delays of the probes beyond those of the empty line, in ms; missing if lost."""
+    times: Numbers
+    carried: Numbers
+    """Payload bytes of all connections by these times."""
+    own: Numbers
+    """Median over the connections of the RTT that they see, beyond that of the empty line, in ms."""
+    retransmitted: float
+    """Resent segments by all segments; missing if unknown."""
+    probes_lost: float
+
+    def rate(self, start: float, stop: float) -> float:
+        """Return the payload rate between two shares of the phase, bit/s."""
+        import numpy as np
+
+        at = np.array([start, stop]) * self.load_s
+        first, last = np.interp(at, self.times, self.carried)
+        return float(last - first) * 8 / float(at[1] - at[0])
+
+    def peak(self) -> float:
+        """Return the largest payload rate of a fifth of the phase, bit/s."""
+        import numpy as np
+
+        at = np.linspace(0.1, 0.8, 15) * self.load_s
+        first, last = (np.interp(at + more, self.times, self.carried) for more in (0.0, 0.2 * self.load_s))
+        return float(np.max(last - first)) * 8 / (0.2 * self.load_s)
+
+    def bins(self) -> Numbers:
+        """Return the payload rate of each part of the phase, bit/s."""
+        import numpy as np
+
+        at = np.linspace(0, self.load_s, BINS + 1)
+        return np.diff(np.interp(at, self.times, self.carried)) * 8 / (self.load_s / BINS)
+
+    def waits(self) -> Numbers:
+        """Return the median wait in each part of the phase, ms."""
+        import numpy as np
+
+        part = np.clip((self.sent / self.load_s * BINS).astype(int), 0, BINS - 1)
+        found = [self.added[part == each] for each in range(BINS)]
+        return np.array([np.nanmedian(each) if np.isfinite(each).any() else math.nan for each in found])
+
+    def wait(self, share: float, start: float = 0.3) -> float:
+        """Return a quantile of the waits from a share of the phase on, ms."""
+        import numpy as np
+
+        late = self.added[self.sent >= start * self.load_s]
+        late = late[np.isfinite(late)]
+        return float(np.quantile(late, share)) if len(late) else math.nan
+
+    def own_wait(self, share: float = 0.5) -> float:
+        """Return a quantile of the connections' own waits after the start of the phase, ms."""
+        import numpy as np
+
+        late = self.own[self.times >= 0.3 * self.load_s]
+        late = late[np.isfinite(late)]
+        return float(np.quantile(late, share)) if len(late) else math.nan
+
+
+Columns = Mapping[str, Mapping[str, Any]]
+
+
+def view(
+    tables: Columns, phase: PhaseName, direction: Direction, base_ms: float, base_rtt_ms: float, *, is_alone: bool
+) -> View | None:
+    """Read a phase; None if nothing was carried. `base_ms` is the delay of the empty line, missing if unknown."""
+    import numpy as np
+
+    phases = tables["phases"]
+    place = [number for number, name in enumerate(phases["phase"]) if name == phase]
+    if not place:
+        return None
+    start, stop = float(phases["start_s"][place[0]]), float(phases["stop_s"][place[0]])
+    transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
+    mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
+    if not mine.any() or stop <= start:
+        return None
+    moments = transfers["time_s"][mine].astype(float) - start
+    grid = np.unique(moments[(moments >= 0) & (moments <= stop - start + 0.05)])
+    if len(grid) < 4:
+        return None
+    carried, resent = np.zeros(len(grid)), 0.0
+    owns = []
+    least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes do not count as load.
+    for number in np.unique(transfers["connection"][mine]):
+        of = mine & (transfers["connection"] == number)
+        at = transfers["time_s"][of].astype(float) - start
+        carried += np.interp(grid, at, transfers["bytes"][of].astype(float) - least, left=0.0)
+        owns.append(np.interp(grid, at, transfers["rtt_ms"][of].astype(float), left=math.nan, right=math.nan))
+        again = transfers["retransmits"][of].astype(float)
+        resent += float(np.nanmax(again)) if np.isfinite(again).any() else math.nan
+    if carried[-1] <= 0:
+        return None
+    stacked = np.array(owns)
+    has_own = np.isfinite(stacked).any(axis=0)
+    own = np.full(len(grid), math.nan)
+    if has_own.any():
+        own[has_own] = np.nanmedian(stacked[:, has_own], axis=0) - base_rtt_ms
+    probes = {name: np.asarray(values) for name, values in tables["probes"].items()}
+    of = (probes["phase"] == phase) & (probes["sent_s"].astype(float) >= start)
+    sent = probes["sent_s"][of].astype(float) - start
+    rtt = probes["rtt_ms"][of].astype(float)
+    one_way = probes[f"{direction}_ms"][of].astype(float)
+    if np.isfinite(one_way).any() and not math.isnan(base_ms):
+        added = one_way - base_ms
+    elif is_alone:
+        added = rtt - base_rtt_ms
+    else:
+        added = np.full(len(sent), math.nan)
+    segments = float(carried[-1]) / PAYLOAD_BYTES + 1
+    lost = float(np.mean(np.isnan(rtt))) if len(rtt) else math.nan
+    return View(direction, stop - start, sent, np.maximum(added, 0.0), grid, carried, own, resent / segments, lost)
+
+
+@dataclass
+class Evidence:
+    """Numbers and views that are read from a measurement once."""
+
+    tables: Columns
+    base_rtt_ms: float
+    """RTT of a probe on the empty line."""
+    base_ms: dict[Direction, float]
+    """One-way delay of a probe on the empty line, by the client's clock; missing if unknown."""
+    idle_loss: float
+    """Share of the probes that are lost without load."""
+    idle_spread_ms: float
+    """How much RTTs differ without load."""
+    views: dict[tuple[PhaseName, Direction], View]
+    plan: Plan
+    starts_s: dict[PhaseName, float]
+    probe_s: dict[PhaseName, float]
+    """The time from one probe to the next in each phase."""
+
+
+def evidence_of(measurement: Measurement) -> Evidence:
+    """Read a measurement; a table or a column may be missing."""
+    import numpy as np
+
+    tables = {
+        name: {column: getattr(measurement, name)[column].to_numpy() for column in columns}
+        for name, columns in COLUMNS.items()
+    }
+    probes = tables["probes"]
+    rtt = probes["rtt_ms"].astype(float)
+    is_idle = probes["phase"] == "idle"
+    answered = np.isfinite(rtt)
+    if not answered.any():
+        base_rtt_ms = math.nan
+    else:
+        least = float(np.quantile(rtt[answered], 0.002))
+        idle = rtt[answered & is_idle]
+        calm = len(idle) and np.quantile(idle, 0.9) - np.quantile(idle, 0.1) < 3.0
+        base_rtt_ms = min(float(np.quantile(idle, 0.1)), least + 1.0) if calm else least
+    base_ms: dict[Direction, float] = {}
+    for direction in DIRECTIONS:
+        delays = probes[f"{direction}_ms"].astype(float)
+        known = np.isfinite(delays)
+        if not known.any():
+            base_ms[direction] = math.nan
+            continue
+        calm = delays[known & is_idle]
+        base = float(np.quantile(delays[known], 0.002))
+        base_ms[direction] = min(float(np.quantile(calm, 0.1)), base + 1.0) if len(calm) else base
+    spread = _spread_ms(tables, rtt, is_idle & answered)
+    views: dict[tuple[PhaseName, Direction], View] = {}
+    for phase, directions in LOAD.items():
+        for direction in directions:
+            found = view(tables, phase, direction, base_ms[direction], base_rtt_ms, is_alone=len(directions) == 1)
+            if found:
+                views[phase, direction] = found
+    probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
+    phases = tables["phases"]
+    starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}
+    seconds = {name: float(stop) - starts_s[name] for name, stop in zip(phases["phase"], phases["stop_s"], strict=True)}
+    plan = Plan(
+        idle_s=seconds.get("idle", 0.0),
+        down_s=seconds.get("down", 0.0),
+        up_s=seconds.get("up", 0.0),
+        both_s=seconds.get("both", 0.0),
+        cc="bbr" if measurement.about.cc.startswith("bbr") else "cubic",
+        starts=_starts(tables, starts_s, base_rtt_ms / 1e3 if base_rtt_ms > 0 else 0.0),
+    )
+    return Evidence(
+        tables,
+        base_rtt_ms,
+        base_ms,
+        float(np.mean(~answered[is_idle])) if is_idle.any() else 0.0,
+        spread,
+        views,
+        plan,
+        starts_s,
+        probe_s,
+    )
+
+
+def _spread_ms(tables: Columns, rtt: Numbers, of: NDArray[np.bool_]) -> float:
+    """Return how much RTTs without load differ; the client's own requests are a load to a slow line."""
+    import numpy as np
+
+    if not of.any():
+        return 0.0
+    sent = np.asarray(tables["probes"]["sent_s"], float)
+    asked = {name: np.asarray(values) for name, values in tables["requests"].items()}
+    took = np.nansum([asked[name].astype(float) for name in ("tcp_ms", "tls_ms", "http_ms")], axis=0) / 1e3
+    is_free = of.copy()
+    for start, length in zip(asked["sent_s"].astype(float), took, strict=True):
+        is_free &= (sent < start - 0.05) | (sent > start + length + 0.1)
+    # A busy computer answers some probes late; traffic of others delays most of them.
+    calm = rtt[is_free if is_free.sum() >= 8 else of]
+    return float(np.quantile(calm, 0.3) - np.quantile(rtt[np.isfinite(rtt)], 0.002))
+
+
+def _interval_s(times: Numbers) -> float:
+    """Return the usual time from one probe to the next, in whole milliseconds."""
+    import numpy as np
+
+    gaps = np.diff(times)
+    return min(1.0, max(0.005, round(float(np.median(gaps[gaps > 0])), 3))) if (gaps > 0).any() else 0.05
+
+
+def _starts(
+    tables: Columns, starts_s: Mapping[PhaseName, float], base_rtt_s: float
+) -> dict[PhaseName, dict[Direction, list[float]]]:
+    """Return when each connection would have opened, since its phase began, to carry its first bytes when it did.
+
+    A simulated connection opens with the load. The client's connections are open before, so theirs may be negative.
+    """
+    import numpy as np
+
+    transfers = {name: np.asarray(values) for name, values in tables["transfers"].items()}
+    found: dict[PhaseName, dict[Direction, list[float]]] = {}
+    for phase, directions in LOAD.items():
+        found[phase] = {}
+        for direction in directions:
+            mine = (transfers["phase"] == phase) & (transfers["direction"] == direction)
+            each = [mine & (transfers["connection"] == number) for number in np.unique(transfers["connection"][mine])]
+            samples = [(transfers["time_s"][of].astype(float), transfers["bytes"][of].astype(float)) for of in each]
+            least = min((float(carried[0]) for _, carried in samples), default=0.0) + HANDSHAKE_BYTES
+            lag_s = base_rtt_s * (2.0 if direction == "up" else 1.5)
+            firsts, later = [], []
+            for times, carried in samples:
+                at = times - starts_s.get(phase, 0.0)
+                place = int(np.argmax(carried > least))
+                if carried[place] <= least:
+                    continue  # It never carried anything.
+                if at[0] > SOON_S:
+                    later.append(float(at[0]))
+                    continue
+                before = at[place - 1] if place else 0.0
+                usual = at[0] + lag_s
+                opened = at[0] if before - 0.01 <= usual <= at[place] + 0.01 else (before + at[place]) / 2 - lag_s
+                firsts.append(0.0 if abs(opened) < 0.01 else float(opened))
+            # The first bytes of the others wait in the queue that the very first ones fill.
+            firsts = [min(firsts)] * len(firsts) if firsts else []
+            if firsts and firsts[0] < -0.3 * base_rtt_s:
+                later = [at - _round_trip_s(tables, starts_s[phase] + at, base_rtt_s) for at in later]
+            firsts += later
+            found[phase][direction] = sorted(firsts)
+    return found
+
+
+HANDSHAKE_BYTES = 2500
+"""Bytes by which connections differ that have carried no load."""
+SOON_S = 0.2
+"""Connections seen this soon began with the load, on an empty queue."""
+
+
+def _round_trip_s(tables: Columns, time_s: float, usual_s: float) -> float:
+    """Return the round-trip time of the probes just before a time."""
+    import numpy as np
+
+    sent, rtt = (np.asarray(tables["probes"][name], float) for name in ("sent_s", "rtt_ms"))
+    near = rtt[(sent > time_s - 1.0) & (sent < time_s) & np.isfinite(rtt)]
+    return float(np.median(near)) / 1e3 if len(near) else usual_s
