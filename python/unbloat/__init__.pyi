@@ -8,6 +8,7 @@ from unbloat.api.line import Line, line
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
+from unbloat.api.testing import Tested, test
 from unbloat.line.answer import Answer
 from unbloat.line.choose import Choice
 from unbloat.papers.kernel import KernelResults
@@ -33,6 +34,7 @@ __all__ = [
     "Results",
     "RunError",
     "Scenario",
+    "Tested",
     "UnsoundRun",
     "__version__",
     "catalogue",
@@ -43,4 +45,5 @@ __all__ = [
     "paper",
     "read",
     "scenario",
+    "test",
 ]

@@ -112,6 +112,8 @@ class GridPoint:
     duration_s: float
     axes: list[tuple[str, str]]
     """The axes of the sweep with this grid point's labels, in the file's order."""
+    expectations: list[tuple[str, str, str]]
+    """Statements that the results must fulfil: name, text, and the place `FILE:LINE: expect.NAME`."""
 
     def seeded(self, seed: int) -> GridPoint:
         """Return the same run with another seed."""

@@ -40,6 +40,8 @@ section! {
             "hosts with queues of their own";
         "mesh" = KeyType::Table, Means("no flow comes from a mesh") => "the meshes of IEEE 802.15.4 radios";
         "flows" = KeyType::Tables, Required => "the flow groups, one [[flows]] each";
+        "expect" = KeyType::Table, Means("nothing is expected") =>
+            "statements that the results must fulfil, each under a name of its own";
         "sweep" = KeyType::Table, Means("a single run") => "a grid over other keys, the last axis fastest";
         /// The Wi-Fi cells, in the file's order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

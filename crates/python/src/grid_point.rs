@@ -59,6 +59,14 @@ impl GridPoint {
         self.0.axes.clone()
     }
 
+    /// Statements that the results must fulfil: name, text, and the place `FILE:LINE: expect.NAME`.
+    #[getter]
+    fn expectations(&self) -> Vec<(String, String, String)> {
+        let expectations = self.0.expectations.iter();
+        let place = |each: &scenario::Expectation| each.place.of(&format!("expect.{}", each.name));
+        expectations.map(|each| (each.name.clone(), each.statement.clone(), place(each))).collect()
+    }
+
     /// Lists the source files of the user's own mechanisms, including headers beside them.
     fn sources(&self, algorithms: PathBuf) -> PyResult<Vec<PathBuf>> {
         let library = self.library(algorithms);

@@ -22,6 +22,7 @@
 
 mod checks;
 mod draft;
+mod expect;
 mod load;
 mod misspelled;
 mod profile;
@@ -37,6 +38,7 @@ mod sweep;
 mod tree;
 mod write;
 
+pub use expect::Expectation;
 pub use load::{Experiment, GridPoint, load, load_text};
 pub use model::Error;
 pub use renamed::renamed_keys;

@@ -1,5 +1,6 @@
 //! Loads a scenario file or text: overrides, sweep, grid points.
 
+use crate::expect::{self, Expectation};
 use crate::misspelled;
 use crate::read::Reader;
 use crate::renamed::Renaming;
@@ -35,6 +36,8 @@ pub struct GridPoint {
     pub axes: Vec<(String, String)>,
     /// The scenario to run.
     pub scenario: Scenario,
+    /// Statements that the results of its runs must fulfil.
+    pub expectations: Vec<Expectation>,
     /// The keys and values of this grid point, with their places in the file.
     tree: Table,
     place: Location,
@@ -44,7 +47,8 @@ impl GridPoint {
     /// Wraps a scenario that another process has read. Without a file, [`locate`](GridPoint::locate) returns the key alone,
     /// after the mark `?`.
     pub fn resolved(scenario: Scenario) -> GridPoint {
-        GridPoint { axes: vec![], scenario, tree: Table::default(), place: Location::File("?".into()) }
+        let place = Location::File("?".into());
+        GridPoint { axes: vec![], scenario, expectations: vec![], tree: Table::default(), place }
     }
 
     /// Returns `FILE:LINE: KEY` for a dotted key such as `flows.0.cc`, for errors that only a later stage can find. A
@@ -127,23 +131,24 @@ pub fn load_text(text: &str, file: &str, folder: &Path, overrides: &[(String, St
     }
     let mut axes = sweep::axes(tree.remove("sweep"))?;
     axes.retain(|axis| !overrides.iter().any(|(key, _)| sweep::is_covered(axis, key)));
-    let trees = point_trees(&tree, &axes, &overrides)?;
+    let mut trees = point_trees(&tree, &axes, &overrides)?;
 
     let stem = PathBuf::from(&*file).file_stem().map_or("scenario".into(), |stem| stem.to_string_lossy().into_owned());
     let place = Location::File(file);
     let reader = Reader::new(folder, &stem, place.clone());
     let problems = Problems::default();
+    let expected: Vec<_> = trees.iter_mut().map(|(_, tree)| expect::expectations(tree, &problems)).collect();
     let scenarios: Vec<_> = trees.iter().map(|(_, tree)| reader.scenario(tree, &problems)).collect();
     for (chooser, params) in MECHANISMS.into_iter().chain([("cc", MAPS)]) {
         if !overrides.iter().any(|(key, _)| key.ends_with(&format!(".{chooser}"))) {
             refuse_params_for_nobody(trees.iter().map(|(_, tree)| tree), chooser, params, &problems);
         }
     }
-    let point = |((labels, tree), scenario): (_, Option<Scenario>)| {
+    let point = |(((labels, tree), scenario), expectations): ((_, Option<Scenario>), _)| {
         let axes = axes.iter().map(|axis| axis.name.clone()).zip::<Vec<String>>(labels).collect();
-        Some(GridPoint { axes, scenario: scenario?, tree, place: place.clone() })
+        Some(GridPoint { axes, scenario: scenario?, expectations, tree, place: place.clone() })
     };
-    let points: Vec<_> = trees.into_iter().zip(scenarios).filter_map(point).collect();
+    let points: Vec<_> = trees.into_iter().zip(scenarios).zip(expected).filter_map(point).collect();
     if problems.count() == 0 {
         refuse_air_for_nobody(&points, &problems);
     }

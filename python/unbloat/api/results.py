@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from unbloat.results import files
+from unbloat.results.metrics import Row
 from unbloat.results.run_set import RunSet
 from unbloat.results.statistics import Tolerance
 from unbloat.scenarios.checks import names_in
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from unbloat.api.comparison import Comparison, Labels
+    from unbloat.claims.expectations import Expectation, Judged
     from unbloat.report.figures.kinds import Width
 
 NAMES = (
@@ -37,6 +39,8 @@ class Results(RunSet):
         The other runs, each with its `reason`. `run` collects them here with `repeat`, and raises the first without.
     about : About
         How the results were made: scenario, overrides, hashes of the code, host, command, time.
+    expectations : list of Judged
+        The statements of the scenario's `[expect]`, each with its `verdict`; empty for results that were read.
 
     Examples
     --------
@@ -48,10 +52,23 @@ class Results(RunSet):
 
     """
 
+    expectations: Sequence[Judged] = ()
+
     @classmethod
-    def of(cls, runs: RunSet) -> Results:
-        """Take over what runs came to, and their series."""
-        return cls(runs._outcomes, runs.about, runs._fetch_series, is_recorded=runs._is_recorded)
+    def of(cls, runs: RunSet, expected: Sequence[Expectation] = ()) -> Results:
+        """Take over what runs came to, and their series, and hold them against what is expected."""
+        results = cls(runs.outcomes, runs.about, runs._fetch_series, is_recorded=runs._is_recorded)
+        if expected:
+            from unbloat.claims.expectations import judge  # NumPy takes a while to load.
+
+            results.expectations = judge(expected, results)
+        return results
+
+    def as_dict(self) -> dict[str, list[Row]]:
+        """Return what `--json` prints: `runs`, `failed`, `stats`, and with `[expect]` also `expectations`."""
+        if not self.expectations:
+            return super().as_dict()
+        return {**super().as_dict(), "expectations": [vars(each) for each in self.expectations]}
 
     def __dir__(self) -> list[str]:
         """List the public names, for completion."""

@@ -23,6 +23,8 @@ from unbloat.system.renamed import accepting_old_names
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unbloat.claims.expectations import Expectation
+
 MOST_REPEATS = 100_000
 """The largest `repeat` accepted: a larger number is probably a typing error."""
 DURATION, BUFFER, CONTROL = "30s", "1bdp", "cubic"
@@ -146,6 +148,7 @@ class Scenario:
                     refuse_the_kernels_own(point)
                 else:
                     point.objects(ALGORITHMS)
+            expectations_in(self._source)
         return list(dict.fromkeys(doubt for point in self._points for doubt in point.doubts))
 
     @accepting_old_names
@@ -260,13 +263,18 @@ class Scenario:
         compiled = {"compile.include": include, "compile.define": define}
         keys = {key: list(map(str, several(values))) for key, values in compiled.items() if values is not None}
         chosen = chosen_source(self._source, {**(set or {}), **keys}, cc, seed, rtt, duration, window_controller)
-        if repeats is None:
-            return Results.of(execute(chosen, manner, only, series, pcap, pcap_links))
-        from unbloat.runs.sweep import run_through
-
         with chosen.placing_errors():
+            expected = expectations_in(chosen)
+            if expected and not dask:
+                from unbloat.claims.expectations import need_series
+
+                series = series or need_series(expected)
+            if repeats is None:
+                return Results.of(execute(chosen, manner, only, series, pcap, pcap_links), expected)
+            from unbloat.runs.sweep import run_through
+
             found = run_through(Experiment(chosen, manner, only, repeats), dask, series)
-        return Results.of(found).warn()
+            return Results.of(found, expected).warn()
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a pickle keeps: grid points are read again."""
@@ -283,6 +291,19 @@ class Scenario:
 
     def __str__(self) -> str:
         return self.text
+
+
+def expectations_in(source: Source) -> list[Expectation]:
+    """List what a scenario expects; raises `InputError` for a statement that is wrong."""
+    texts = [source.content, *(key for key, _ in source.overrides)]
+    if not any("expect" in text for text in texts):
+        return []  # Reading a scenario once more would take longer than many a run.
+    points = source.points()
+    if not any(point.expectations for point in points):
+        return []
+    from unbloat.claims.expectations import expectations_of  # NumPy takes a while to load.
+
+    return expectations_of(points, axes_of(points))
 
 
 def checked_repeats(repeat: object) -> int:

@@ -1,8 +1,8 @@
-"""The language of a paper's claims: small, safe expressions over measurements.
+"""The language of claims: small, safe expressions over measurements.
 
 `queue_delay(cubic_plus) < 0.33 * queue_delay(cubic)` is such an expression: numbers, the four operations, comparisons,
-`and`, `or`, `not`, `min`, `max`, `abs`, and calls of measurements. The brackets of a measurement name the runs: labels
-of the sweep's axes, as words or in quotes, and selectors such as `flow=2`.
+`and`, `or`, `not`, `min`, `max`, `abs`, and measurements. The brackets of a measurement name the runs: labels of the
+sweep's axes, as words or in quotes, and selectors such as `flow=2`. A measurement without brackets is about all flows.
 """
 
 from __future__ import annotations
@@ -54,11 +54,12 @@ _COMPARISONS: dict[type[ast.cmpop], tuple[str, Callable[[Values, Values], npt.ND
     ast.GtE: (">=", np.greater_equal),
     ast.Eq: ("==", np.equal),
 }
-_FUNCTIONS: dict[str, Callable[..., Values]] = {
+FUNCTIONS: dict[str, Callable[..., Values]] = {
     "min": lambda one, other, *more: reduce(np.minimum, (one, other, *more)),
     "max": lambda one, other, *more: reduce(np.maximum, (one, other, *more)),
     "abs": lambda value: np.abs(value),
 }
+"""Functions of values; every other name is a measurement."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,7 @@ class Call:
 
 def evaluate(text: str, measure: Measure) -> Values:
     """Evaluate an expression, a statement to 1 where it holds; raises `ClaimError` for what is outside the language."""
-    return _evaluate(_parse(text), text, measure)
+    return _evaluate(parsed(text), text, measure)
 
 
 def calls(text: str) -> list[Call]:
@@ -87,13 +88,18 @@ def calls(text: str) -> list[Call]:
     return found
 
 
+def states(text: str) -> bool:
+    """Return whether an expression is a statement: comparisons, joined by `and`, `or` and `not`."""
+    return all(isinstance(node, ast.Compare) for node in _comparisons(parsed(text)))
+
+
 def decide(text: str, measure: Measure, confidence: float = CONFIDENCE, difference: float = 0.0) -> Answer:
     """Return whether a statement holds; open where the interval of a difference that it hangs on crosses zero.
 
     `<` and `>` are also open between values that differ by less than the share `difference` of the larger.
     """
     evaluate(text, measure)  # Raises what is wrong with it.
-    return Statement(text, measure, confidence, difference).decide(_parse(text))
+    return Statement(text, measure, confidence, difference).decide(parsed(text))
 
 
 def describe(
@@ -108,14 +114,14 @@ def describe(
     `units` gives the unit of a measurement by its name.
     """
     statement = Statement(text, measure, confidence, difference, units)
-    return "; ".join(statement.describe(node) for node in _comparisons(_parse(text)))
+    return "; ".join(statement.describe(node) for node in _comparisons(parsed(text)))
 
 
 def margins(text: str, measure: Measure, confidence: float = CONFIDENCE) -> list[Uncertain]:
     """Measure how far each comparison of a statement holds: the side that should be larger, over the other."""
     statement = Statement(text, measure, confidence)
     found = []
-    for node in filter(lambda each: isinstance(each, ast.Compare), _comparisons(_parse(text))):
+    for node in filter(lambda each: isinstance(each, ast.Compare), _comparisons(parsed(text))):
         assert isinstance(node, ast.Compare)
         for op, (left, right) in zip(node.ops, statement.sides(node), strict=True):
             larger, smaller = (right, left) if isinstance(op, ast.Lt | ast.LtE) else (left, right)
@@ -125,7 +131,8 @@ def margins(text: str, measure: Measure, confidence: float = CONFIDENCE) -> list
     return found
 
 
-def _parse(text: str) -> ast.expr:
+def parsed(text: str) -> ast.expr:
+    """Parse an expression; raises `ClaimError` for another text."""
     try:
         return ast.parse(text, mode="eval").body
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
@@ -162,14 +169,16 @@ def _value(node: ast.expr, text: str, measure: Measure) -> Values:
             sides = pairwise(_value(side, text, measure) for side in (left, *rest))
             answers = [_COMPARISONS[type(op)][1](*pair) for op, pair in zip(ops, sides, strict=True)]
             return reduce(np.logical_and, answers).astype(float)
-        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*(_value(argument, text, measure) for argument in arguments))
+        case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in FUNCTIONS:
+            return FUNCTIONS[name](*(_value(argument, text, measure) for argument in arguments))
+        case ast.Name(id=name):
+            return measure(name, (), {})
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=keywords):
             labels = tuple(_label(argument, text) for argument in arguments)
             return measure(name, labels, dict(_selector(keyword, text) for keyword in keywords))
     raise ClaimError(
         f"`{ast.unparse(node)}` in `{text}`: valid: numbers, + - * /, comparisons, and, or, not, "
-        f"{', '.join(_FUNCTIONS)} and measurements such as loss(cubic)"
+        f"{', '.join(FUNCTIONS)} and measurements such as loss(cubic)"
     )
 
 
@@ -203,22 +212,22 @@ def _comparisons(node: ast.expr) -> Iterator[ast.expr]:
             yield node
 
 
-def _unit(node: ast.expr, units: Callable[[str], str]) -> str | None:
+def unit_of(node: ast.expr, units: Callable[[str], str]) -> str | None:
     """Return the unit of an expression: None of a bare number, empty of a ratio and where units differ."""
     match node:
-        case ast.Call(func=ast.Name(id=name)) if name not in _FUNCTIONS:
+        case ast.Name(id=name) | ast.Call(func=ast.Name(id=name)) if name not in FUNCTIONS:
             return units(name)
         case ast.UnaryOp(operand=inner):
-            return _unit(inner, units)
+            return unit_of(inner, units)
         case ast.BinOp(left=left, op=op, right=right):
-            one, other = _unit(left, units), _unit(right, units)
+            one, other = unit_of(left, units), unit_of(right, units)
             if isinstance(op, ast.Add | ast.Sub):
                 return _common([one, other])
             return one if other is None else other if one is None and isinstance(op, ast.Mult) else ""
         case ast.Call(args=parts):
-            return _common([_unit(part, units) for part in parts])
+            return _common([unit_of(part, units) for part in parts])
         case ast.Compare(left=left, comparators=rest):
-            return _common([_unit(part, units) for part in (left, *rest)])
+            return _common([unit_of(part, units) for part in (left, *rest)])
     return None
 
 
@@ -262,7 +271,7 @@ class Statement:
         for op, (_, side) in zip(node.ops, pairs, strict=True):
             words += [_COMPARISONS[type(op)][0], written(side)]
         why_open = "alike" if any(self._are_alike(*each) for each in zip(node.ops, pairs, strict=True)) else "open"
-        unit = _unit(node, self.units)
+        unit = unit_of(node, self.units)
         words += [unit] if unit else []
         return " ".join(words) + {True: "", False: " (false)", None: f" ({why_open})"}[self.decide(node)]
 

@@ -17,6 +17,7 @@ from unbloat.results.bottleneck import NO_LINKS, Bottlenecks
 from unbloat.results.metrics import FLOW_METRICS, FOLDS, METRICS, Metric, number
 from unbloat.results.record import Record
 from unbloat.results.rows import Flow, Node
+from unbloat.scenarios.checks import did_you_mean
 from unbloat.system.legible import markdown_table
 from unbloat.system.paths import ALGORITHMS
 
@@ -35,6 +36,8 @@ class Derived:
     """Numbers without which there is nothing to measure."""
     most: float | None
     """No value is above this; none is below 0."""
+    is_over_time: bool
+    """It needs a series of the flows."""
 
     def take(self, record: Record, selectors: Selectors) -> float:
         """Measure it in a run."""
@@ -51,14 +54,18 @@ DERIVED: dict[str, Derived] = {}
 """Quantities that are calculated from several columns, or from time series."""
 
 
-def _derived(unit: str, definition: str, most: float | None = None) -> Callable[[Callable[..., float]], None]:
+def _derived(
+    unit: str, definition: str, most: float | None = None, *, over_time: bool = False
+) -> Callable[[Callable[..., float]], None]:
     """Enter a function as the quantity of its name; parameters after the run and the flows are numbers."""
 
     def enter(measure: Callable[..., float]) -> None:
         numbers = list(inspect.signature(measure).parameters.values())[2:]
         needed = tuple(each.name for each in numbers if each.default is each.empty)
         name = measure.__name__.removeprefix("_")
-        DERIVED[name] = Derived(unit, definition, measure, tuple(each.name for each in numbers), needed, most)
+        DERIVED[name] = Derived(
+            unit, definition, measure, tuple(each.name for each in numbers), needed, most, over_time
+        )
 
     return enter
 
@@ -252,43 +259,47 @@ def _windows(record: Record, flows: Sequence[Flow]) -> list[series.Track]:
     return _tracks(record, flows, series.WINDOW, "windows")
 
 
-@_derived("times", "Falls of the window to between `low` and `high` of itself from one sample to the next.")
+@_derived(
+    "times", "Falls of the window to between `low` and `high` of itself from one sample to the next.", over_time=True
+)
 def _window_steps(record: Record, flows: Sequence[Flow], low: float, high: float) -> float:
     return len(series.falls(_windows(record, flows)[0], low, high))
 
 
-@_derived("times", "Such falls after which the window rises before the next.")
+@_derived("times", "Such falls after which the window rises before the next.", over_time=True)
 def _window_regrowths(record: Record, flows: Sequence[Flow], low: float, high: float) -> float:
     return series.regrowths(_windows(record, flows)[0], low, high)
 
 
-@_derived("%", "Share of the time in which the window stands still for `seconds` or more.", 100)
+@_derived("%", "Share of the time in which the window stands still for `seconds` or more.", 100, over_time=True)
 def _window_held(record: Record, flows: Sequence[Flow], seconds: float) -> float:
     window = _windows(record, flows)[0]
     time, rests = window[0], series.rests(window, seconds)
     return 100 * float(sum(time[end] - time[start] for start, end in rests) / (time[-1] - time[0]))
 
 
-@_derived("times", "Rests of `seconds` or more that end in a rise.")
+@_derived("times", "Rests of `seconds` or more that end in a rise.", over_time=True)
 def _window_resumptions(record: Record, flows: Sequence[Flow], seconds: float) -> float:
     window = _windows(record, flows)[0]
     size, ends = window[1], [end for _, end in series.rests(window, seconds)]
     return sum(bool(end + 1 < len(size) and size[end + 1] > size[end]) for end in ends)
 
 
-@_derived("packets", "Largest window after slow start.")
+@_derived("packets", "Largest window after slow start.", over_time=True)
 def _window_peak(record: Record, flows: Sequence[Flow]) -> float:
     return float(series.after_slow_start(_windows(record, flows)[0])[1].max())
 
 
-@_derived("s", "When the window first holds `packets` after slow start.")
+@_derived("s", "When the window first holds `packets` after slow start.", over_time=True)
 def _window_reaches(record: Record, flows: Sequence[Flow], packets: float) -> float:
     time, size, _ = series.after_slow_start(_windows(record, flows)[0])
     there = np.flatnonzero(size >= packets)
     return float(time[there[0]]) if len(there) else math.inf
 
 
-@_derived("s", "When the largest of the flows' windows first falls, by 5 % or more, once all flows are there.")
+@_derived(
+    "s", "When the largest of the flows' windows first falls, by 5 % or more, once all flows are there.", over_time=True
+)
 def _window_turning(record: Record, flows: Sequence[Flow]) -> float:
     return series.turning(_windows(record, flows))
 
@@ -313,7 +324,7 @@ def _mean_rate(record: Record, flows: Sequence[Flow], after: float, before: floa
     return series.mean_rate(_rate_of(record, flows), (after, before))
 
 
-@_derived("Mbit/s", "Mean goodput from `after` to `before` (s).")
+@_derived("Mbit/s", "Mean goodput from `after` to `before` (s).", over_time=True)
 def _rate(record: Record, flows: Sequence[Flow], after: float, before: float) -> float:
     return _mean_rate(record, flows, after, before)
 
@@ -322,6 +333,7 @@ def _rate(record: Record, flows: Sequence[Flow], after: float, before: float) ->
     "s",
     "Time from the flows' first packet until their goodput over the next `seconds` is above `above`, in Mb/s. It also "
     "measures the time until a late flow has its share.",
+    over_time=True,
 )
 def _fill_time(record: Record, flows: Sequence[Flow], above: float, seconds: float) -> float:
     return series.fill_time(_rate_of(record, flows), above, seconds)
@@ -331,12 +343,17 @@ def _fill_time(record: Record, flows: Sequence[Flow], above: float, seconds: flo
     "s",
     "Time from the other flows' first packet until the goodput is below `below`, in Mb/s, while the others are there. "
     "It is empty if the goodput was below that before.",
+    over_time=True,
 )
 def _yield_time(record: Record, flows: Sequence[Flow], below: float, seconds: float) -> float:
     return series.yield_time(_rate_of(record, flows), _others(record, flows), below, seconds)
 
 
-@_derived("s", "Time from the other flows' last acknowledgement until the goodput is above `above` again, in Mb/s.")
+@_derived(
+    "s",
+    "Time from the other flows' last acknowledgement until the goodput is above `above` again, in Mb/s.",
+    over_time=True,
+)
 def _refill_time(record: Record, flows: Sequence[Flow], above: float, seconds: float) -> float:
     return series.refill_time(_rate_of(record, flows), _others(record, flows), above, seconds)
 
@@ -349,8 +366,15 @@ QUANTITIES: dict[str, Metric | Derived] = {metric.key: metric for metric in METR
 def quantity_named(name: str) -> Metric | Derived:
     """Return a quantity by its name; raises `ClaimError` that lists what there is."""
     if name not in QUANTITIES:
-        raise ClaimError(f"unknown quantity `{name}`; valid: {', '.join(QUANTITIES)}")
+        offers = did_you_mean(name, QUANTITIES) or f"; valid: {', '.join(QUANTITIES)}"
+        raise ClaimError(f"unknown quantity `{name}`{offers}")
     return QUANTITIES[name]
+
+
+def is_over_time(name: str, selectors: Selectors) -> bool:
+    """Return whether a measurement needs a series of the flows: what it measures, or its selectors, are about time."""
+    quantity = quantity_named(name)
+    return isinstance(quantity, Derived) and (quantity.is_over_time or bool({"after", "before"} & selectors.keys()))
 
 
 def unit_named(name: str) -> str:

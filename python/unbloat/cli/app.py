@@ -99,6 +99,7 @@ KERNEL = "This machine's kernel"
 COMMANDS = [
     Entry("run", EXPERIMENTS, "run", "Run a scenario: in the simulator, on this kernel, or in a guest."),
     Entry("sweep", EXPERIMENTS, "run", "Run every grid point several times, with confidence intervals."),
+    Entry("test", EXPERIMENTS, "test", "Run scenarios as tests: each statement of their [expect] is one."),
     Entry("reproduce", EXPERIMENTS, "reproduce", "Repeat a paper's experiments and compare its numbers with ours."),
     Entry("compare", EXPERIMENTS, "compare", "Compare two or three sets of results, or two packet traces."),
     Entry("shell", EXPERIMENTS, "shell", "Run a shell, or any program, behind an emulated link.", CommandWithProgram),

@@ -163,10 +163,13 @@ def findings_screen(findings: list[Finding]) -> str:
 
 def of_scenario(file: str) -> Iterator[Finding]:
     """Read it, and ask for each backend."""
+    from unbloat.api.scenario import expectations_in
     from unbloat.scenarios.checks import BACKENDS
     from unbloat.scenarios.source import source_of
 
-    points = source_of(file).points()
+    source = source_of(file)
+    points = source.points()
+    expectations_in(source)
     axes = ", ".join(axis for axis, _ in points[0].axes)
     runs, each = (f"{len(points)} runs over {axes}", " each") if axes else ("one run", "")
     yield Finding("can be read", "yes", f"{runs}, {points[0].duration_s:g} s{each}")

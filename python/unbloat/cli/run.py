@@ -167,7 +167,7 @@ def run_command(
     """Run a scenario: in the simulator, on this kernel, or in a guest.
 
     Every grid point of the scenario runs once. With --repeat it runs N times, and the table has confidence intervals.
-    If a run fails, the command prints the others and exits with status 1.
+    If a run fails, or a statement of the scenario's [expect] is false, the status is 1. The other runs are printed.
     """
     panels, shown = listed(plot, "--plot"), metrics_listed(metrics)
     check_figure(figure, panels)
@@ -206,7 +206,18 @@ def run_command(
                     tell(f"wrote {numbered(pcap, number, len(results))}")
         finally:  # Also where a file cannot be written.
             say_json(results.as_dict()) if as_json else say(table_of(results, shown, is_repeated=repeat is not None))
-    return FAILED if results.failures else None
+    return FAILED if results.failures or verdicts_shown(results, as_json=as_json) else None
+
+
+def verdicts_shown(results: Results, *, as_json: bool) -> bool:
+    """Print the verdicts on the scenario's expectations; return whether one has failed."""
+    if not results.expectations:
+        return False
+    from unbloat.claims.expectations import have_failed, text_of
+
+    if not as_json:
+        say(f"\n{text_of(results.expectations)}")
+    return have_failed(results.expectations)
 
 
 def _repeating(signature: inspect.Signature) -> inspect.Signature:

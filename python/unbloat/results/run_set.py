@@ -65,9 +65,9 @@ class RunSet:
 
         `fetch_series` is called when series are asked for; `is_recorded` says that this takes no further run.
         """
-        self._outcomes = list(outcomes)
-        self.records = [outcome for outcome in self._outcomes if isinstance(outcome, Record)]
-        self.failures = [outcome for outcome in self._outcomes if isinstance(outcome, Failure)]
+        self.outcomes = list(outcomes)
+        self.records = [outcome for outcome in self.outcomes if isinstance(outcome, Record)]
+        self.failures = [outcome for outcome in self.outcomes if isinstance(outcome, Failure)]
         self.about = about or About()
         self.doubts = list(self.about.doubts)
         self._fetch_series = fetch_series
@@ -77,7 +77,7 @@ class RunSet:
     def __getstate__(self) -> dict[str, object]:
         """Return what a pickle keeps: the runs, and the series that no further run is needed for."""
         series = {kind: self.series(kind) for kind in KINDS} if self.has_series else self._series
-        return {"outcomes": self._outcomes, "about": self.about, "doubts": self.doubts, "series": series}
+        return {"outcomes": self.outcomes, "about": self.about, "doubts": self.doubts, "series": series}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["outcomes"], state["about"])  # type: ignore[misc]
@@ -95,17 +95,17 @@ class RunSet:
     @cached_property
     def by_number(self) -> dict[int, Record]:
         """The finished runs by their numbers in the tables, where failed runs have numbers too."""
-        return {number: outcome for number, outcome in enumerate(self._outcomes) if isinstance(outcome, Record)}
+        return {number: outcome for number, outcome in enumerate(self.outcomes) if isinstance(outcome, Record)}
 
     @cached_property
     def axes(self) -> list[str]:
         """The axes of the grid."""
-        return list(dict.fromkeys(axis for outcome in self._outcomes for axis in outcome.axes))
+        return list(dict.fromkeys(axis for outcome in self.outcomes for axis in outcome.axes))
 
     @cached_property
     def points(self) -> list[Repeats]:
         """The grid points in its order, each with its repeats."""
-        return points_of(self._outcomes)
+        return points_of(self.outcomes)
 
     # ------------------------------------------------------------ Tables
 
@@ -245,7 +245,7 @@ class RunSet:
         >>> r.only(cc="cubic", rate=["1mbit", "2mbit"]).plot("box")
 
         """
-        points = [outcome.axes for outcome in self._outcomes]
+        points = [outcome.axes for outcome in self.outcomes]
         kept: Sequence[int] = range(len(points))
         for choice in (pick, labels or None):
             if choice is not None:
@@ -266,7 +266,7 @@ class RunSet:
 
         outcomes = [
             replace(each, axes={axis: label for axis, label in each.axes.items() if axis not in without})
-            for each in (self._outcomes[number] for number in numbers)
+            for each in (self.outcomes[number] for number in numbers)
         ]
         fetch = fetched if self.can_have_series else None
         return type(self)(outcomes, self.about, fetch, is_recorded=self.has_series)
@@ -277,7 +277,7 @@ class RunSet:
         try:
             yield
         except InputError as error:
-            if len({(*where(each), *each.axes) for each in self._outcomes}) < 2:
+            if len({(*where(each), *each.axes) for each in self.outcomes}) < 2:
                 raise
             several = "these are the runs of several experiments, so take the folder of one"
             raise InputError(f"{error}; {several}") from None
@@ -397,8 +397,8 @@ class RunSet:
         """Make the columns that a table begins with, a row per run."""
         import pandas as pd
 
-        rows = [outcome.run if isinstance(outcome, Record) else vars(outcome) for outcome in self._outcomes]
-        axes = columns_of([outcome.axes for outcome in self._outcomes], NAMES[table])
+        rows = [outcome.run if isinstance(outcome, Record) else vars(outcome) for outcome in self.outcomes]
+        axes = columns_of([outcome.axes for outcome in self.outcomes], NAMES[table])
         columns: dict[str, object] = {"run": range(len(rows)), **axes}
         if any("repeat" in row for row in rows):
             columns["repeat"] = [row.get("repeat") for row in rows]
@@ -411,7 +411,7 @@ class RunSet:
         heads = self._heads("runs")
         rows = [
             {**scalars(outcome), "failed": None} if isinstance(outcome, Record) else _scalars_of_failure(outcome)
-            for outcome in self._outcomes
+            for outcome in self.outcomes
         ]
         return with_meanings(_joined(heads, rows, without=list(map(str, heads))), "runs")
 
@@ -431,7 +431,7 @@ class RunSet:
 
         names = [by] if isinstance(by, str) else by
         axes = None if names is None else [axis_named(name, self.axes) for name in names]
-        rows = list(self._stats_rows(points_of(self._outcomes, axes)))
+        rows = list(self._stats_rows(points_of(self.outcomes, axes)))
         kept = [axis for axis in self.axes if (axis != SEED if axes is None else axis in axes)]
         several = [name for name in PLACE if len({getattr(point, name) for point, _ in rows}) > 1]
         columns = {
