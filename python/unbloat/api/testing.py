@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 Verdict = Literal[OfResults, "error"]
-"""What became of a test; `error` if its scenario is wrong or could not run."""
+"""The result of a test; `error` if its scenario is wrong or could not run."""
 
 
 @dataclass(frozen=True)
@@ -143,7 +143,7 @@ def test(
     cache: bool | None = None,
     watch: Callable[[OfFile], object] | None = None,
 ) -> Tested:
-    """Run every scenario below some folders that has an `[expect]`, and judge its statements.
+    r"""Run every scenario below some folders that has an `[expect]`, and judge its statements.
 
     A scenario that is wrong, or that cannot run, is a test with the verdict `error`; the others run all the same.
 
@@ -170,7 +170,7 @@ def test(
     Examples
     --------
     >>> from pathlib import Path
-    >>> text = ub.scenario("home-dsl").text + "[expect]\\nfilled = 'utilisation > 90%'"
+    >>> text = ub.scenario("home-dsl").text + "[expect]\nfilled = 'utilisation > 90%'"
     >>> _ = Path("home.toml").write_text(text)
     >>> report = ub.test("home.toml", pattern="filled")
     >>> report.write_junit("report.xml")

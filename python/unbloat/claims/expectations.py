@@ -57,7 +57,7 @@ class Expectation:
         return calls(self.claim)
 
     def check(self) -> None:
-        """Raise `ClaimError`, with the place, for a statement that nothing can be held against."""
+        """Raise `ClaimError`, with the place, for a statement that results cannot fulfil or fail."""
         try:
             if not states(self.claim):
                 raise ClaimError(f"`{self.statement}` states nothing; write a comparison, such as rtt_p99 < 50ms")
@@ -76,7 +76,7 @@ class Judged:
     axes: Mapping[str, str]
     """The labels of the grid points that it is about."""
     measured: str
-    """Its comparisons with the measured values, or the reason why there are none."""
+    """The comparisons with the measured values, or the reason why there are none."""
     verdict: Verdict
 
     @property

@@ -38,7 +38,7 @@ def in_own_units(text: str, units: Callable[[str], str]) -> str:
     Raises
     ------
     ClaimError
-        The text is no statement, or compares what has different units.
+        The text has another form, or compares different units.
 
     """
     tree = parsed(_quoted(text))
