@@ -24,7 +24,7 @@ import json, os, sys, time
 from pathlib import Path
 from unbloat import Error
 from unbloat.line import apply, state
-from unbloat.line.held import Commands
+from unbloat.line.commands import Commands
 cure = Commands(*json.loads(sys.argv[1]))
 def shown():
     return state.read(cure.command).to_json()
@@ -374,7 +374,7 @@ with apply.Trial(cure) as trial:
     proof = prove(measure, trial.switch, [Quantity("loaded RTT", "ms", "less")], Budget(), washout_s=0, seed=3)
     if proof.verdict == "better":
         trial.keep()
-print(proof.verdict, "after" in sides[:4], apply.kept().name)
+print(proof.verdict, "after" in sides[:4], apply.kept()[0].cure.name)
 """.replace("OWN", repr(OWN))
 
 
@@ -396,7 +396,7 @@ def test_a_proof_that_is_killed_leaves_nothing(python: Python, sandbox: Sandbox,
 # ---------------------------------------------------------------- Keeping
 
 KEEP = "print(apply.apply(cure))"
-UNDO = "print(apply.undo().name)"
+UNDO = "print(' and '.join(cure.name for cure in apply.undo()))"
 ERROR = """
 try:
     apply.{}
@@ -408,7 +408,7 @@ except Error as error:
 def test_a_kept_cure_stays_until_it_is_undone(python: Python, sandbox: Sandbox, unbloat: Sandbox) -> None:
     assert python(CURE, KEEP).stdout == "None\n"
     assert setting(sandbox, CC) == OWN and "cure" not in unbloat("clean").stdout
-    assert python(CURE, "print(apply.kept().name)").stdout == "own\n"
+    assert python(CURE, "print(apply.kept()[0].cure.name)").stdout == "own\n"
     assert python(CURE, ERROR.format("apply(cure)")).stdout == snapshot(
         "InputError own is applied already: unbloat line --undo\n"
     )
@@ -436,8 +436,8 @@ def test_a_journal_of_another_version(python: Python, sandbox: Sandbox) -> None:
 def test_a_cure_that_was_undone_by_hand_after_a_boot(python: Python, sandbox: Sandbox) -> None:
     cure = ("gone", CURE[1], "unbloat unload none_such")
     sandbox("mkdir", "-p", "/var/lib/unbloat")
-    record = json.dumps(dict(zip(("name", "command", "undo"), cure, strict=True)))
-    sandbox("sh", "-c", f"echo '{record}' >/var/lib/unbloat/line-cure.json")
+    record = {"cure": dict(zip(("name", "command", "undo"), cure, strict=True)), "network": None}
+    sandbox("sh", "-c", f"echo '{json.dumps([record])}' >/var/lib/unbloat/line-cures.json")
     assert python(cure, ERROR.format("undo()")).stdout == snapshot(
         "RunError `unbloat unload --drain none_such` failed: unknown congestion control none_such; `unbloat load` has loaded nothing; nothing loads gone at the next boot any more\n"
     )
@@ -490,3 +490,122 @@ def test_a_checkout_does_not_persist(python: Python, sandbox: Sandbox) -> None:
     done = python(CURE, ERROR.format("apply(cure, persist=True)"))
     assert done.stdout.startswith("InputError --persist: this unbloat runs from the checkout ")
     assert setting(sandbox, CC) == "reno" and nothing_left(sandbox)
+
+
+# ---------------------------------------------------------------- Keeping in a network
+
+NETWORKS = """
+ip netns add house
+for pair in v:10.0.1 w:10.0.2; do
+    device=${pair%%:*}0 net=${pair##*:}
+    ip link add $device type veth peer name gate netns house
+    ip -n house link set gate name g$device
+    ip -n house address add $net.1/24 dev g$device
+    ip -n house link set g$device up
+    ip address add $net.2/24 dev $device
+    ip link set $device up
+done
+ip route add default via 10.0.1.1
+"""
+STAY = "print(apply.apply(cure, persist=True, network=network.found()))"
+
+
+@pytest.fixture
+def followed(installed: Sandbox, python: Python, sandbox: Sandbox, tmp_path: Path) -> Iterator[Python]:
+    """Run scripts in a computer with two networks; what follows the network ends with the test."""
+    sandbox("sh", "-c", NETWORKS)
+
+    def call(cure: tuple[str, str, str], script: str) -> Done:
+        return python(cure, "from unbloat.line import network\n" + script, PYTHONPATH=str(tmp_path / "lib"))
+
+    yield call
+    call(CURE, UNDO)
+
+
+def test_a_cure_stays_in_its_network(followed: Python, sandbox: Sandbox) -> None:
+    done = followed(CURE, STAY)
+    assert done.stdout == snapshot(
+        "wrote /etc/systemd/system/unbloat-line-cure.service; systemd does not run here: enable it with systemctl enable unbloat-line-cure.service\n"
+    ), done.stderr
+    assert setting(sandbox, CC) == OWN
+
+    sandbox("ip", "route", "replace", "default", "via", "10.0.2.1")
+    wait_until(lambda: setting(sandbox, CC) == "reno")
+    sandbox("ip", "route", "replace", "default", "via", "10.0.1.1")
+    wait_until(lambda: setting(sandbox, CC) == OWN)
+
+    # Another network whose gateway has that address, too.
+    sandbox("ip", "-n", "house", "link", "set", "gv0", "address", "02:00:00:00:00:99")
+    sandbox("ip", "neigh", "flush", "dev", "v0")
+    wait_until(lambda: setting(sandbox, CC) == "reno")
+
+    assert followed(CURE, UNDO).stdout == "own\n"
+    assert nothing_left(sandbox) and setting(sandbox, CC) == "reno"
+    assert sandbox("ls", "/etc/systemd/system", "/var/lib/unbloat").stdout.split() == [
+        "/etc/systemd/system:",
+        "/var/lib/unbloat:",
+    ]
+
+
+def test_each_network_has_its_cure(followed: Python, sandbox: Sandbox, unbloat: Sandbox) -> None:
+    lowat = ("lowat", f"sysctl -w {LOWAT}=131072", f"sysctl -w {LOWAT}=7")
+    before = setting(sandbox, LOWAT)
+    followed(CURE, STAY)
+    assert "own is applied already" in followed(CURE, ERROR.format("apply(cure)")).stdout
+    sandbox("ip", "route", "replace", "default", "via", "10.0.2.1")
+    wait_until(lambda: setting(sandbox, CC) == "reno")
+    assert followed(lowat, STAY).returncode == 0
+    assert (setting(sandbox, CC), setting(sandbox, LOWAT)) == ("reno", "131072")
+    shown = re.sub(r"(\w\w:){5}\w\w", "MAC", unbloat("status").stdout)
+    assert shown.partition("\n\n")[2] == snapshot("""\
+cure of the line: lowat, loaded, only in the network of 10.0.2.1 (MAC) at w0
+cure of the line: own, waits, only in the network of 10.0.1.1 (MAC) at v0
+""")
+
+    sandbox("ip", "route", "replace", "default", "via", "10.0.1.1")
+    wait_until(lambda: (setting(sandbox, CC), setting(sandbox, LOWAT)) == (OWN, before))
+    assert followed(CURE, UNDO).stdout == "own and lowat\n"
+    assert (setting(sandbox, CC), setting(sandbox, LOWAT)) == ("reno", before) and nothing_left(sandbox)
+
+
+def test_unloading_forgets_the_cure_of_a_network(followed: Python, sandbox: Sandbox, unbloat: Sandbox) -> None:
+    cure = ("sorpc", "sudo unbloat load sorpc --dev v0 --rate 20mbit", "sudo unbloat unload sorpc --dev v0")
+    assert followed(cure, STAY).returncode == 0
+    sandbox("sh", "-c", "ip link del v0; ip route add default via 10.0.2.1")
+    wait_until(lambda: "sorpc, waits" in unbloat("status").stdout)
+    done = unbloat("unload", "sorpc", "--dev", "v0")
+    assert (done.stdout, done.stderr) == snapshot(
+        ("", "unbloat: the cure of the line that loads sorpc is undone: sorpc\n")
+    )
+    assert "sorpc" not in unbloat("status").stdout and nothing_left(sandbox)
+
+
+@pytest.mark.parametrize(
+    "change, why",
+    [
+        ("true", ""),
+        ("ip route del default", "this computer has no default route, and its network is unknown"),
+        (
+            "ip link add t0 type veth peer name t1 && ip link set t0 up && ip route replace default dev t0",
+            "the default route leads through t0 without a gateway, as a VPN's does, and the network is unknown",
+        ),
+        (
+            "ip route replace default via 10.0.1.77",
+            "the gateway 10.0.1.77 does not answer at v0, and the network is unknown",
+        ),
+        ("ip route replace default via 10.0.1.77 && ip neigh add 10.0.1.77 lladdr 02:00:00:00:00:01 dev v0", ""),
+    ],
+)
+def test_a_network_without_a_gateway_is_unknown(python: Python, sandbox: Sandbox, change: str, why: str) -> None:
+    sandbox("sh", "-c", NETWORKS)
+    sandbox("sh", "-c", change)
+    script = """
+from unbloat.line import network
+try:
+    assert network.found() == network.here()
+except Error as error:
+    assert network.here() is None
+    print(error)
+"""
+    done = python(CURE, script)
+    assert (done.stdout.strip(), done.stderr) == (why, "")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 
 import pytest
 from inline_snapshot import snapshot
-from unbloat.line.held import Commands
+from unbloat.line.commands import Commands
 from unbloat.line.proof_page import page_of, report_of, sentences_of, span
 from unbloat.line.prove import Budget, Proof, Turn, prove
 from unbloat.line.switchback import Change, Quantity, Side, Verdict

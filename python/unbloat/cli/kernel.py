@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -332,6 +333,22 @@ def unload_command(
     as_json: JsonOption = False,
 ) -> None:
     """Unload a congestion control, a window controller or a classifier from the running kernel."""
+    from unbloat.line.apply import undo_loading
+
+    undone = [] if keep_unit else [cure.name for cure in undo_loading(name, dev)]
+    if undone:
+        tell(f"the cure of the line that loads {name} is undone: {', '.join(undone)}")
+    try:
+        unload(name, dev, as_json, drain=drain, keep_unit=keep_unit)
+    except InputError:
+        if not undone:
+            raise
+        if as_json:
+            say_json({"name": name, "unit": None})
+
+
+def unload(name: str, dev: str | None, as_json: bool, *, drain: bool, keep_unit: bool) -> None:
+    """Remove a mechanism and its unit, and print that; raises `InputError` if it is not there."""
     from unbloat.system import systemd
 
     from_devices = unloaded_at_device("classifier", name, dev, keep_unit)
@@ -440,12 +457,33 @@ def status_command(
     found = _core.kernel_status(measure_ns=_core.duration_ns(measure) if measure else None)
     controls = [devices.by_name(control) for control in found]
     windows, sorts = devices.statuses("window"), devices.statuses("classifier")
+    cures = list(line_cures())
     if as_json:
-        say_json({"controls": controls, "window_controllers": windows, "classifiers": sorts})
+        say_json({"controls": controls, "window_controllers": windows, "classifiers": sorts, "line_cures": cures})
         return
     nothing = "no BPF congestion control is loaded; `unbloat load NAME` loads one"
     first = status_screen(controls) if controls else nothing
-    say("\n\n".join([first, *devices.screen("window", windows), *devices.screen("classifier", sorts)]))
+    parts = [first, *devices.screen("window", windows), *devices.screen("classifier", sorts)]
+    say("\n\n".join([*parts, *(["\n".join(map(cure_sentence, cures))] if cures else [])]))
+
+
+def line_cures() -> Iterator[dict[str, Any]]:
+    """Yield what `unbloat line --apply` has loaded, and what it would load in other networks."""
+    from unbloat.line.apply import kept
+
+    for each in kept():
+        network = asdict(each.network) if each.network else None
+        yield {"name": each.cure.name, "command": each.cure.command, "is_loaded": each.is_here, "lasts": each.lasts} | {
+            "network": network
+        }
+
+
+def cure_sentence(cure: dict[str, Any]) -> str:
+    """Describe a cure of the line, and how long it stays."""
+    if network := cure["network"]:
+        place = f"in the network of {network['gateway']} ({network['link_address']}) at {network['device']}"
+        return f"cure of the line: {cure['name']}, {'loaded' if cure['is_loaded'] else 'waits'}, only {place}"
+    return f"cure of the line: {cure['name']}, loaded {'until a boot' if cure['lasts'] == 'until a boot' else 'always'}"
 
 
 def status_screen(controls: list[dict[str, Any]]) -> str:

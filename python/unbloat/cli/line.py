@@ -17,6 +17,7 @@ from unbloat.cli.terminal import WIPE, say, say_json, tell
 if TYPE_CHECKING:
     from unbloat.line.answer import Answer
     from unbloat.line.client import Now
+    from unbloat.line.network import Network
     from unbloat.line.prove import Proof
 
 LINE_EXAMPLES = """\
@@ -107,6 +108,14 @@ def line_command(
     persist: Annotated[
         bool, typer.Option("--persist", help="With --apply: load the cure at every boot.", rich_help_panel=CURE)
     ] = False,
+    only_here: Annotated[
+        bool,
+        typer.Option(
+            "--only-here",
+            help="With --persist: only while the default route leads through the gateway of now, such as at home.",
+            rich_help_panel=CURE,
+        ),
+    ] = False,
     prove: Annotated[
         bool,
         typer.Option(
@@ -117,7 +126,7 @@ def line_command(
         ),
     ] = False,
     undo: Annotated[
-        bool, typer.Option("--undo", help="Only undo the cure that --apply loaded (root).", rich_help_panel=CURE)
+        bool, typer.Option("--undo", help="Only undo what --apply loaded, everywhere (root).", rich_help_panel=CURE)
     ] = False,
     page: Annotated[
         Path | None,
@@ -143,6 +152,7 @@ def line_command(
     """
     from unbloat.line.applications import apps_named
     from unbloat.line.client import budget_of, seconds_of
+    from unbloat.line.network import found as network_of_now
 
     allowed, seconds = budget_of(budget, "--budget"), seconds_of(duration, "--duration")
     chosen = [server, again, capture, watch, undo]
@@ -152,6 +162,8 @@ def line_command(
         raise InputError("line: --apply and --prove need --server, a fit, and applications with --for")
     if persist and not apply:
         raise InputError("line: --persist needs --apply")
+    if only_here and not persist:
+        raise InputError("line: --only-here needs --persist")
     if page and not prove:
         raise InputError("line: --page needs --prove; `unbloat report FOLDER` writes a page of a measurement")
     if watch:
@@ -162,15 +174,18 @@ def line_command(
     if undo:
         from unbloat.line.apply import undo as undo_kept
 
-        tell(f"{undo_kept().name} is undone")
+        tell(f"{' and '.join(cure.name for cure in undo_kept())} is undone")
         return
     if wanted:
         apps_named(wanted)
+    network = network_of_now() if only_here else None
     found = _answered(server, again, capture, None if no_fit else wanted, allowed, seconds, save, is_shown=not json)
     if not json and not no_fit:
         say(f"\n{found.judged_text()}")
     if apply or prove:
-        found = _cured(found, str(server), allowed, seconds, keep=apply, persist=persist, prove=prove, page=page)
+        found = _cured(
+            found, str(server), allowed, seconds, keep=apply, persist=persist, network=network, prove=prove, page=page
+        )
     if json:
         say_json(found.json())
     elif found.proof_report:
@@ -230,6 +245,7 @@ def _cured(
     *,
     keep: bool,
     persist: bool,
+    network: Network | None,
     prove: bool,
     page: Path | None,
 ) -> Answer:
@@ -250,7 +266,7 @@ def _cured(
             with closing(LiveLine(sys.stderr.isatty())) as view:
                 proof = proved(trial.switch, best, server, budget=budget, seconds=3 * seconds, watch=view.turn)
         stays = keep and (proof is None or proof.verdict == "better")
-        unit = trial.keep(persist=persist) if stays else None
+        unit = trial.keep(persist=persist, network=network) if stays else None
     outcome = f"{best.name} is loaded; `sudo unbloat line --undo` undoes it." if stays else f"{best.name} is undone."
     tell(outcome.removesuffix(".") + (f"; {unit}" if unit else ""))
     if proof is None:

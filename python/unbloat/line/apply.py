@@ -17,8 +17,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from unbloat._core import InputError, RunError
-from unbloat.line import held
-from unbloat.line.held import PATIENCE_S, Commands, Cure
+from unbloat.line import folder, held
+from unbloat.line.commands import PATIENCE_S, Commands, Cure
+from unbloat.line.held import Kept
+from unbloat.line.network import Network
 
 if TYPE_CHECKING:
     from unbloat.line.switchback import Side
@@ -37,7 +39,7 @@ class Trial:
     """
 
     def __init__(self, cure: Cure) -> None:
-        held.require_rights()
+        folder.require_rights()
         self.cure = Commands.of(cure)
         package = str(Path(__file__).resolve().parents[2])
         paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
@@ -66,13 +68,15 @@ class Trial:
         """Load the cure or undo it; raises `RunError` if that fails, and the state is then the one before."""
         self._ask("switch", is_on=side == "after")
 
-    def keep(self, *, persist: bool = False) -> str | None:
+    def keep(self, *, persist: bool = False, network: Network | None = None) -> str | None:
         """Load the cure until `undo` or the next boot, and end the trial.
 
         Parameters
         ----------
         persist
             Also load it at every boot.
+        network
+            With `persist`: only while the default route leads through this network.
 
         Returns
         -------
@@ -87,7 +91,7 @@ class Trial:
             The cure cannot be loaded.
 
         """
-        unit: str | None = self._ask("keep", persists=persist)["unit"]
+        unit: str | None = self._ask("keep", persists=persist, network=asdict(network) if network else None)["unit"]
         self._end()
         return unit
 
@@ -127,19 +131,19 @@ class Trial:
         self._process.wait()
 
 
-def apply(cure: Cure, *, persist: bool = False) -> str | None:
+def apply(cure: Cure, *, persist: bool = False, network: Network | None = None) -> str | None:
     """Load a cure until `undo` or the next boot, or for longer with `persist`; see `Trial.keep`."""
     with Trial(cure) as trial:
-        return trial.keep(persist=persist)
+        return trial.keep(persist=persist, network=network)
 
 
-def kept() -> Commands | None:
-    """Return the cure that `apply` loaded, or that persists since an earlier boot; none if there is none."""
+def kept() -> list[Kept]:
+    """Return the cure that `apply` loaded, or that persists since an earlier boot, and those for other networks."""
     return held.kept()
 
 
-def undo() -> Commands:
-    """Undo the cure that `apply` loaded, and return it.
+def undo() -> list[Commands]:
+    """Undo the cure that `apply` loaded, forget those that persist, and return all of them.
 
     Raises
     ------
@@ -150,6 +154,17 @@ def undo() -> Commands:
 
     """
     return held.undo_kept()
+
+
+def undo_loading(mechanism: str, device: str | None) -> list[Commands]:
+    """Undo and forget the cures that load a mechanism, which somebody has unloaded, at this device or anywhere."""
+    from unbloat.line.cures import OURS
+
+    def is_meant(cure: Commands) -> bool:
+        loaded = cure.mechanism and cure.mechanism.removeprefix(OURS)
+        return loaded == mechanism.removeprefix(OURS) and device in (None, cure.device)
+
+    return held.undo_kept(is_meant) if any(is_meant(each.cure) for each in held.kept()) else []
 
 
 def sweep() -> list[str]:

@@ -1,64 +1,30 @@
 """A cure while it is tried or applied, and the journal from which whoever comes next undoes it.
 
-The journal is written before the computer is changed. It is in `/run`, as what a cure changes is in the kernel: neither
-outlives a reboot. The process at work has the journal's folder locked; a journal without a lock is a dead process's.
+The journal is written before the computer is changed.
 """
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-import re
-import shlex
-import signal
-import subprocess
-import sys
-import time
+import socket
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal
 
 from unbloat._core import InputError, RunError
-from unbloat.line import state
+from unbloat.line import folder as folders
+from unbloat.line import persisted, state
+from unbloat.line.commands import PATIENCE_S, Commands, run
+from unbloat.line.folder import Folder
+from unbloat.line.network import Network
+from unbloat.line.persisted import Persisted
 from unbloat.line.state import State
 from unbloat.system import systemd
 
-RUN = Path("/run/unbloat-line")
-PATIENCE_S = 60.0
-"""The longest that a cure's command may take, or somebody else's."""
-POLL_S = 0.05
-
-
-class Cure(Protocol):
-    """A cure, as `cures.py` lists it."""
-
-    @property
-    def name(self) -> str:
-        """The cure in a word."""
-
-    @property
-    def command(self) -> str:
-        """The shell command that loads it."""
-
-    @property
-    def undo(self) -> str:
-        """The shell command that undoes it."""
-
-
-@dataclass(frozen=True)
-class Commands:
-    """A cure's name, the command that loads it, and the one that undoes it."""
-
-    name: str
-    command: str
-    undo: str
-
-    @classmethod
-    def of(cls, cure: Cure) -> Commands:
-        """Take from a cure what a journal needs."""
-        return cls(cure.name, cure.command, cure.undo)
+Lasts = Literal["until a boot", "always", "in its network"]
+"""How long an applied cure stays: it persists unless a boot ends it."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +37,7 @@ class Journal:
     """The state with the cure; none until its command has come to its end."""
     is_on: bool = False
     """Whether the cure, or a part of it, may be there."""
-    persists: bool = False
-    """Whether it is loaded again at every boot."""
+    lasts: Lasts = "until a boot"
 
     def write(self, file: Path) -> None:
         """Write it whole, in place of what was there."""
@@ -99,50 +64,6 @@ class Journal:
                 f"{file}: another version of unbloat has begun this and must end it; or undo its cure by hand, and "
                 "remove the file"
             ) from None
-
-
-def require_rights() -> None:
-    """Raise `RunError` unless this process is root's."""
-    if os.geteuid() != 0:
-        raise RunError("loading a cure, and undoing it, needs root's rights: run it with sudo")
-
-
-class Folder:
-    """The folder of this network namespace's journals, locked until it is closed."""
-
-    def __init__(self, wait_s: float = 0.0) -> None:
-        """Lock it; raises `RunError` if another process has it for longer than `wait_s`."""
-        require_rights()
-        self.path = _path()
-        end = time.monotonic() + wait_s
-        while (lock := self._locked()) is None:
-            if time.monotonic() >= end:
-                raise RunError("another unbloat is trying a cure on this computer: wait until it has ended")
-            time.sleep(POLL_S)
-        self.lock = lock
-        self.trial, self.kept = self.path / "trial.json", self.path / "kept.json"
-
-    def _locked(self) -> int | None:
-        self.path.mkdir(mode=0o755, parents=True, exist_ok=True)
-        lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY)
-        with suppress(OSError):
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            # Whoever had it may have removed it.
-            if os.path.samestat(os.fstat(lock), self.path.stat()):
-                return lock
-        os.close(lock)
-        return None
-
-    def close(self) -> None:
-        """Unlock it; without a journal it goes."""
-        for folder in (self.path, RUN):
-            with suppress(OSError):
-                folder.rmdir()
-        os.close(self.lock)
-
-
-def _path() -> Path:
-    return RUN / str(Path("/proc/self/ns/net").stat().st_ino)
 
 
 # ---------------------------------------------------------------- Trying and keeping
@@ -189,8 +110,15 @@ class Held:
         self._journal = replace(self._journal, after=state.read(self._journal.cure.command))
         self._journal.write(self._folder.trial)
 
-    def keep(self, persists: bool) -> str | None:
+    def keep(self, persists: bool, network: Network | None = None) -> str | None:
         """Load the cure until `undo_kept` or the next boot, or for longer; return the unit's sentence, if there is one.
+
+        Parameters
+        ----------
+        persists
+            Also load it after a boot.
+        network
+            With `persists`: only while the default route leads through this network.
 
         Raises
         ------
@@ -200,27 +128,41 @@ class Held:
             The cure cannot be loaded.
 
         """
-        if other := kept():
-            raise InputError(f"{other.name} is applied already: unbloat line --undo")
+        self._refuse_another(persists, network)
         cure = self._journal.cure
-        is_load = re.fullmatch(r"(sudo )?unbloat load [^;&|]*", cure.command) is not None
-        has_unit = persists and not is_load
-        if has_unit:
+        has_unit = persists and not network and cure.mechanism is None
+        if has_unit or network:
             systemd.prepare("")
         self.switch(False)
-        self.switch(True, f"{cure.command} --persist" if persists and is_load else None)
-        self._journal = replace(self._journal, persists=persists)
-        unit = None
-        if has_unit:
-            shell = ["/bin/sh", "-c"]
-            start, stop = ([*shell, script_of(text)] for text in (cure.command, cure.undo))
-            unit = systemd.install_command(cure.name, start, stop, _device_of(cure.command))
+        self.switch(True, f"{cure.command} --persist" if persists and not network and cure.mechanism else None)
+        sentence = persisted.write_follower() if network else persisted.write_unit(cure) if has_unit else None
+        self._keep("in its network" if network else "always" if persists else "until a boot")
+        if persists:
+            persisted.write([*persisted.read(), Persisted(cure, network)])
+        if network:
+            persisted.follow()
+        return sentence
+
+    def keep_in_network(self) -> None:
+        """Load the cure until the default route leads through another network, or until `undo_kept`."""
+        self.switch(True)
+        self._keep("in its network")
+
+    def _keep(self, lasts: Lasts) -> None:
+        """Make the journal that of the kept cure, and unlock the folder."""
+        self._journal = replace(self._journal, lasts=lasts)
         self._journal.write(self._folder.trial)
         self._folder.trial.replace(self._folder.kept)
-        if persists:
-            systemd.write_file(PERSISTED, json.dumps(asdict(cure)))
         self._folder.close()
-        return unit.sentence if unit else None
+
+    def _refuse_another(self, persists: bool, network: Network | None) -> None:
+        """Raise `InputError` if another cure would be there as well."""
+        if journal := Journal.read(self._folder.kept):
+            raise InputError(f"{journal.cure.name} is applied already: unbloat line --undo")
+        for each in persisted.read():
+            if each.network is None or (persists and network in (None, each.network)):
+                where = f" in {each.network}" if each.network else ""
+                raise InputError(f"{each.cure.name} is applied already{where}: unbloat line --undo")
 
     def close(self) -> None:
         """Undo the cure if it is there; raises `RunError` if something of it stays."""
@@ -231,23 +173,14 @@ class Held:
             self._folder.close()
 
 
-PERSISTED = systemd.SOURCES / "line-cure.json"
-"""The cure that is loaded at every boot."""
-
-
-def _device_of(command: str) -> str | None:
-    """Return the device that a command names, if it names one."""
-    found = re.search(r"(?:--)?\bdev (\S+)", command)
-    return found[1] if found else None
-
-
 def _undone(journal: Journal, folder: Folder) -> Journal:
     """Restore the state from before; the journal stays as it was if something cannot be restored."""
     failed: list[str] = []
 
     def undo() -> None:
         try:
-            run(_draining(journal.cure.undo), folder.lock)
+            # Sockets may use it; units, and this journal, are somebody else's business.
+            run(journal.cure.undo_with("--drain", "--keep-unit"), folder.lock)
         except RunError as error:
             # It may have been undone before, or never been there.
             failed.append(str(error))
@@ -283,21 +216,39 @@ def recover(wait_s: float = 0.0) -> str | None:
         Another process is trying a cure, or something of the cure stays.
 
     """
-    if not (_path() / "trial.json").exists():
+    if not (folders.here() / "trial.json").exists():
         return None
     with closing(Folder(wait_s)) as folder:
         return _recover(folder)
 
 
-def kept() -> Commands | None:
-    """Return the cure that is applied, or was before the last boot and persists; none if there is none."""
-    if journal := Journal.read(_path() / "kept.json"):
-        return journal.cure
-    return Commands(**json.loads(PERSISTED.read_text())) if PERSISTED.exists() else None
+@dataclass(frozen=True)
+class Kept:
+    """A cure that is applied, or that waits for its network."""
+
+    cure: Commands
+    lasts: Lasts
+    network: Network | None = None
+    """The network in which it is loaded; None for any."""
+    is_here: bool = True
+    """Whether it is loaded now, as far as is known without looking."""
 
 
-def undo_kept() -> Commands:
-    """Undo the cure that is applied, and remove its unit.
+def kept() -> list[Kept]:
+    """Return the cure that is applied, or was before the last boot and persists, and those that wait."""
+    journal = Journal.read(folders.here() / "kept.json")
+    found = [
+        Kept(each.cure, *(("in its network", each.network, False) if each.network else ("always",)))
+        for each in persisted.read()
+    ]
+    if journal is None:
+        return found
+    same = next((each for each in found if each.cure == journal.cure), Kept(journal.cure, journal.lasts))
+    return [replace(same, is_here=True), *(each for each in found if each is not same)]
+
+
+def undo_kept(is_meant: Callable[[Commands], bool] = lambda _: True) -> list[Commands]:
+    """Undo the cure that is applied, forget those that persist, with their unit, and return all of these.
 
     Raises
     ------
@@ -307,83 +258,77 @@ def undo_kept() -> Commands:
         This process lacks the rights, another one is trying a cure, or something of the cure stays.
 
     """
-    cure = kept()
-    if cure is None:
+    cures = [each.cure for each in kept() if is_meant(each.cure)]
+    if not cures:
         raise InputError("no cure is applied: unbloat line --apply loads one")
-    with closing(Folder()) as folder:
+    with closing(Folder(persisted.PATIENCE_S)) as folder:
         _recover(folder)
         journal = Journal.read(folder.kept)
+        rest = [each for each in persisted.read() if not is_meant(each.cure)]
         if journal is None:
-            _undo_since_boot(cure, folder)
-        else:
+            _undo_since_boot(folder, rest)
+        elif is_meant(journal.cure):
             _undone(journal, folder)
             folder.trial.unlink()
             _forget_units(journal)
-            _forget_persisted()
+            persisted.write(rest)
             folder.kept.unlink()
-    return cure
+        else:
+            persisted.write(rest)
+    if not rest:
+        persisted.stop_following()
+    return cures
 
 
-def _undo_since_boot(cure: Commands, folder: Folder) -> None:
+def _undo_since_boot(folder: Folder, rest: Sequence[Persisted]) -> None:
     """Undo a cure that was loaded at boot: only its own command knows the state from before."""
+    cures = [each.cure for each in persisted.read() if each not in rest and each.network is None]
+    persisted.write(rest)
     try:
-        run(_draining(cure.undo), folder.lock)
+        for cure in cures:
+            run(cure.undo_with("--drain"), folder.lock)
     except RunError as error:
-        raise RunError(f"{error}; nothing loads {cure.name} at the next boot any more") from None
-    finally:
-        _forget_persisted()
+        raise RunError(f"{error}; nothing loads {cures[0].name} at the next boot any more") from None
 
 
-def _forget_persisted() -> None:
-    systemd.remove_command()
-    PERSISTED.unlink(missing_ok=True)
+def settle(network: Network | None) -> None:
+    """Load the cure that persists for a network, and undo that of another; whoever follows the network calls this.
+
+    Raises
+    ------
+    RunError
+        Another process is trying a cure, the cure cannot be loaded, or something of the other one stays.
+
+    """
+    wanted = next((each.cure for each in persisted.read() if network and each.network == network), None)
+    with closing(Folder(PATIENCE_S)) as folder:
+        journal = Journal.read(folder.kept)
+        if journal and (journal.lasts != "in its network" or (journal.cure == wanted and _is_whole(journal))):
+            return
+        if journal:
+            _undone(journal, folder)
+            folder.trial.unlink()
+            folder.kept.unlink()
+    if wanted:
+        Held(wanted).keep_in_network()
 
 
-def _draining(undo: str) -> str:
-    """Unload a congestion control although sockets use it."""
-    return undo.replace("unbloat unload ", "unbloat unload --drain ")
+def _is_whole(journal: Journal) -> bool:
+    """Return whether a cure's device is still the one that got it: one that comes back is another."""
+    device = journal.cure.device
+    if device is None:
+        return True
+    with suppress(OSError):
+        return journal.before.values.get(("device", device)) == socket.if_nametoindex(device)
+    return False
 
 
 def _forget_units(journal: Journal) -> None:
     """Remove the units of mechanisms that came with a cure that persists."""
-    if not journal.persists or journal.after is None:
+    if journal.lasts != "always" or journal.after is None:
         return
     for kind, name, *source in journal.after.differs_from(journal.before):
         if kind == "control":
             systemd.remove_control(name)
         elif kind in ("window", "classifier"):
             systemd.remove_at_device("window" if kind == "window" else "classifier", name, source[0])
-
-
-# ---------------------------------------------------------------- Commands
-
-
-def script_of(command: str) -> str:
-    """Write a cure's command as root's shell runs it: without sudo, and with this unbloat."""
-    unbloat = shlex.join([sys.executable, "-P", "-m", "unbloat"])
-    return f'sudo() {{ "$@"; }}; unbloat() {{ {unbloat} "$@"; }}; {command}'
-
-
-def run(command: str, lock: int) -> None:
-    """Run a cure's command; raises `RunError` if it fails.
-
-    It shares the lock, so that nobody undoes a cure while a killed process's command still loads it.
-    """
-    with subprocess.Popen(
-        ["/bin/sh", "-c", script_of(command)],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE,
-        text=True,
-        errors="replace",
-        process_group=0,
-        pass_fds=[lock],
-    ) as process:
-        try:
-            _, told = process.communicate(timeout=PATIENCE_S)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise RunError(f"`{command}` did not end within {PATIENCE_S:.0f} s") from None
-    if process.returncode:
-        reason = told.strip().splitlines()[-1:] or [f"exit status {process.returncode}"]
-        raise RunError(f"`{command}` failed: {reason[0].removeprefix('unbloat: ')}")

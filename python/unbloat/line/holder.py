@@ -16,7 +16,9 @@ from contextlib import suppress
 from typing import Any
 
 from unbloat._core import Error, InputError
-from unbloat.line.held import Commands, Held
+from unbloat.line.commands import Commands
+from unbloat.line.held import Held
+from unbloat.line.network import Network
 
 MOST_BYTES = 1 << 16
 
@@ -36,7 +38,8 @@ def main() -> None:
                 elif held and request["do"] == "switch":
                     held.switch(request["is_on"])
                 elif held and request["do"] == "keep":
-                    answer["unit"] = held.keep(request["persists"])
+                    network = Network(**request["network"]) if request["network"] else None
+                    answer["unit"] = held.keep(request["persists"], network)
                     held = None
             except Error as error:
                 answer |= {"error": str(error), "is_input": isinstance(error, InputError)}

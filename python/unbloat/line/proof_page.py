@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from unbloat._core import __version__
-from unbloat.line.held import Cure
+from unbloat.line.commands import Cure
 from unbloat.line.prove import Ending, Proof
 from unbloat.line.switchback import CONFIDENCE, SIDES, Change, Quantity, Side, Verdict
 from unbloat.report.report import Code, Facts, Picture, Report, Table

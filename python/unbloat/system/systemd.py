@@ -64,6 +64,20 @@ WantedBy={device_unit}
 """
 
 
+FOLLOWER = """\
+[Unit]
+Description=Cures of the line in their networks (unbloat)
+After=local-fs.target sys-fs-bpf.mount
+
+[Service]
+ExecStart={start}
+Restart=on-failure
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
 class Unit(NamedTuple):
     """A unit file that was written, and a sentence about it."""
 
@@ -99,7 +113,10 @@ class UnitName:
 
 
 LINE = UnitName("line-cure")
-"""The unit of a line's cure for which `unbloat load` has none. Names of mechanisms lack the "-"."""
+"""The unit of a line's cure for which `unbloat load` has none, or of cures for networks.
+
+Names of mechanisms lack the "-".
+"""
 
 
 @dataclass(frozen=True)
@@ -183,6 +200,11 @@ def install_command(name: str, start: Sequence[str], stop: Sequence[str], device
         stop=command_line(stop),
     )
     return written(LINE.path, text)
+
+
+def install_follower(start: Sequence[str]) -> Unit:
+    """Write the unit that loads cures of the line in their networks, and enable it if systemd runs."""
+    return written(LINE.path, FOLLOWER.format(start=command_line(start)))
 
 
 def remove_command() -> Path | None:
