@@ -2,11 +2,11 @@
 
 import pytest
 from made_up_runs import measured_run, measurements
+from unbloat.claims.batches import RepeatRule
 from unbloat.claims.verdicts import SURE
 from unbloat.papers import read
 from unbloat.papers.batches import measure_until_sure
 from unbloat.papers.judge import judge
-from unbloat.papers.paper import RepeatRule
 from unbloat.results.statistics import estimate
 
 SCENARIO = """

@@ -13,16 +13,17 @@ from typing import Literal
 
 from msgspec import Struct
 
+from unbloat.claims.batches import Batch
 from unbloat.claims.expressions import Selector
 from unbloat.claims.measurements import Measurements
 from unbloat.claims.verdicts import Uncertain, written
-from unbloat.papers.batches import Batch
-from unbloat.papers.paper import Paper, flowing, in_brackets
-from unbloat.papers.read import Repeats, toml_file
+from unbloat.papers.paper import Paper, PaperError, flowing, in_brackets
+from unbloat.papers.read import Repeats
 from unbloat.papers.tables import five_digits
 from unbloat.report.report import Heading, Report, Table
 from unbloat.report.table import Column
 from unbloat.results.statistics import estimate
+from unbloat.system.toml_file import toml_file
 
 
 class Setting(Struct, frozen=True, forbid_unknown_fields=True):
@@ -87,7 +88,7 @@ def load(folder: Path) -> list[ExtraTable]:
     path = folder / "choices.toml"
     if not path.exists():
         return []
-    return toml_file(path, "it holds tables beyond the paper").convert(ChoicesFile).tables
+    return toml_file(path, "it holds tables beyond the paper", PaperError).convert(ChoicesFile).tables
 
 
 def batches(table: ExtraTable, paper: Paper) -> list[Batch]:

@@ -10,7 +10,8 @@ from itertools import pairwise
 from statistics import fmean
 
 from unbloat._core import GridPoint
-from unbloat.papers.batches import Batch, Simulate, batches_of, place_of, without_repeat
+from unbloat.claims.batches import Batch, Simulate, place_of, without_repeat
+from unbloat.papers.batches import batches_of
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
 from unbloat.results.record import Record
@@ -57,7 +58,7 @@ def counted(batches: Iterable[tuple[Batch, int]], jobs: int | None, cache: bool 
 
 def lacking_of(batch: Batch, seeds: int, manner: Manner) -> tuple[list[GridPoint], int]:
     """List the grid points of a batch's runs, with a number of seeds, that are not cached, and count all its runs."""
-    source = source_of(batch.file, batch.repeated(range(1, seeds + 1)))
+    source = source_of(batch.source, batch.repeated(range(1, seeds + 1)))
     experiment = Experiment(source, manner, lambda axes: batch.wants(without_repeat(axes)))
     return experiment.lacking(batch.series or False), len(experiment.runs)
 
@@ -116,7 +117,7 @@ class Timed:
 
     def mean_packets(self, batch: Batch, simulate: Simulate, manner: Manner) -> float:
         """Run some grid points from all over a batch's grid, and return what they send in the mean, packets."""
-        every = [dict(point.axes) for point in source_of(batch.file, batch.overrides).points()]
+        every = [dict(point.axes) for point in source_of(batch.source, batch.overrides).points()]
         points = [axes for axes in every if batch.wants(axes)]
         number = min(SAMPLES, len(points))
         places = frozenset(place_of(points[(2 * each + 1) * len(points) // (2 * number)]) for each in range(number))

@@ -17,13 +17,14 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from unbloat._core import GridPoint
+from unbloat.claims.batches import Batch, RepeatRule, Simulate, measure
 from unbloat.claims.claim import Claim
 from unbloat.claims.measurements import Measurements
 from unbloat.papers import judge
-from unbloat.papers.batches import Batch, Simulate, measure, narrowed
+from unbloat.papers.batches import narrowed
 from unbloat.papers.judge import Judged, JudgedPaper
-from unbloat.papers.paper import Paper, PaperError, Reason, RepeatRule, flowing
-from unbloat.papers.read import Keys, is_scenario, shortened, toml_file
+from unbloat.papers.paper import Paper, PaperError, Reason, flowing
+from unbloat.papers.read import is_scenario
 from unbloat.papers.tables import (
     LEGEND,
     UNEXPLAINED,
@@ -38,6 +39,7 @@ from unbloat.report.report import Heading, Listing, Part, Report, Table
 from unbloat.report.table import Column, Marked
 from unbloat.results.record import why_unsound
 from unbloat.scenarios.source import source_of
+from unbloat.system.toml_file import Keys, shortened, toml_file
 
 FILE = "kernel.toml"
 Backend = Literal["", "kernel", "vm"]
@@ -71,7 +73,7 @@ class Selection(Struct, frozen=True, forbid_unknown_fields=True):
     def points(self, paper: Paper) -> list[GridPoint]:
         """List the runs, as the kernel does them."""
         batch = self.batch(paper, as_on_kernel=True)
-        return [point for point in source_of(batch.file, batch.overrides).points() if batch.wants(dict(point.axes))]
+        return [point for point in source_of(batch.source, batch.overrides).points() if batch.wants(dict(point.axes))]
 
     def real_seconds(self, paper: Paper, jobs: int | None) -> float:
         """Say how many seconds the kernel takes for them in real time, with `jobs` at a time."""
@@ -122,7 +124,7 @@ class Plan(Struct, frozen=True, forbid_unknown_fields=True):
 
 def load(paper: Paper) -> Plan:
     """Read `kernel.toml` of a paper's folder; raises `PaperError`."""
-    file = toml_file(paper.folder / FILE, "it says which of the paper's runs the kernel repeats")
+    file = toml_file(paper.folder / FILE, "it says which of the paper's runs the kernel repeats", PaperError)
     plan = file.convert(Plan)
     for keys, sentence in _mistakes(plan, paper):
         raise file.wrong(keys, sentence)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import fnmatch
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from pathlib import Path
@@ -19,38 +19,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from unbloat._core import InputError
+from unbloat.claims.batches import RepeatRule
 from unbloat.claims.claim import Claim
 from unbloat.claims.verdicts import Bounds, Printed
 
 
 class PaperError(InputError):
     """A paper's folder that cannot be used: file, line, key and what is allowed, in one sentence."""
-
-
-@dataclass(frozen=True)
-class RepeatRule:
-    """The number of runs of a grid point, and of those that may be enough."""
-
-    most: int
-    few: int | None = None
-    """Runs at first, up to `most` where a verdict needs more; None makes `most` in any case."""
-
-    def at_first(self) -> Iterator[range]:
-        """Yield the seeds of one stage after the other; a grid point that draws nothing takes no further stage.
-
-        The first has two seeds: a grid point where they agree to the last digit draws nothing, and further seeds would
-        only repeat it.
-        """
-        last = self.few or self.most
-        return (seeds for seeds in (range(1, min(2, last) + 1), range(3, last + 1)) if seeds)
-
-    def looks(self) -> Iterator[int]:
-        """Yield how many repeats the remaining grid points have after each stage: twice as many, up to `most`."""
-        made = self.few or self.most
-        while made < self.most:
-            # A stage shorter than the one before it would be a look for little.
-            made = 2 * made if 4 * made <= self.most else self.most
-            yield made
 
 
 def flowing(text: str) -> str:

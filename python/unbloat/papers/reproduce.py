@@ -9,14 +9,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from unbloat._core import InputError
+from unbloat.claims.batches import Batch, RepeatRule, Simulate, measure, simulator
 from unbloat.claims.measurements import Measurements
 from unbloat.papers import extra_tables as extras
 from unbloat.papers import figures, forecast, kernel, read, tables
-from unbloat.papers.batches import Batch, Simulate, batches_of, measure, measure_until_sure, simulator
+from unbloat.papers.batches import batches_of, measure_until_sure
 from unbloat.papers.extra_tables import ExtraTable, Measured
 from unbloat.papers.judge import Judged, JudgedPaper, judge
 from unbloat.papers.kernel import KernelResults, Selection
-from unbloat.papers.paper import Paper, PaperError, RepeatRule
+from unbloat.papers.paper import Paper, PaperError
 from unbloat.report.report import Report
 from unbloat.runs.checkpoint import Checkpoint
 from unbloat.runs.progress import StagedProgress
