@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat.line.measurement import Measurement
+from unbloat.line.places import PLACES, advice
 from unbloat.line.summary import LOADS, Summary, summary
 from unbloat.report.table import Column, render
 
@@ -41,6 +42,12 @@ class Answer:
         cures = self.choice.cures if self.choice else ()
         return next((each for each in cures if each.where == "host" and each.is_worth_it and not each.missing), None)
 
+    @property
+    def place_advice(self) -> list[str]:
+        """Sentences on what helps where packets wait, if that is the first hop, such as Wi-Fi."""
+        about = self.measurement.about
+        return advice(self.fit.where, about.device, is_radio=about.is_wireless) if self.fit else []
+
     def json(self) -> dict[str, Any]:
         """Return what `--json` prints."""
         about, loads = self.measurement.about, self.summary.loads
@@ -62,6 +69,7 @@ class Answer:
         }
         if self.fit:
             found["queue"] = {"where": self.fit.where, "kind": self.fit.kind, **self.fit.kinds}
+            found["queue"]["advice"] = self.place_advice
             found["scenario"] = str(self.scenario) if self.scenario else None
             found["fit"] = {
                 **{key: list(span) for key, span in self.fit.ranges.items()},
@@ -84,7 +92,7 @@ class Answer:
 
     def judged_text(self) -> str:
         """Return the fitted line and the ranking of cures, for a person; empty without both."""
-        parts = [_fitted(self.fit, self.scenario)] if self.fit else []
+        parts = [_fitted(self.fit, self.scenario, self.place_advice)] if self.fit else []
         return "\n\n".join([*parts, *([_ranking(self.choice)] if self.choice else [])])
 
 
@@ -172,11 +180,6 @@ def _measured(found: Summary) -> str:
     return render(columns)
 
 
-PLACES = {
-    "host": "in this computer",
-    "first_hop": "on the way to the first router, such as Wi-Fi",
-    "beyond": "behind the first router",
-}
 KINDS = {
     "fifo": "one queue for all",
     "fair": "a queue for each connection",
@@ -187,8 +190,9 @@ KINDS = {
 }
 
 
-def _fitted(found: Fit, path: Path | None) -> str:
+def _fitted(found: Fit, path: Path | None, advice: Sequence[str]) -> str:
     lines = [f"Packets wait {PLACES[found.where]}. Up: {KINDS[found.kinds['up']]}; down: {KINDS[found.kinds['down']]}."]
+    lines += [f"* {sentence}." for sentence in advice]
     if path:
         lines.append(
             f"The fitted line is in {path}; it differs from the measurement by {found.residual_percent:.1f} %."

@@ -10,6 +10,7 @@ from datetime import UTC, datetime
 from unbloat import _core
 from unbloat._core import InputError
 from unbloat.line.measurement import COLUMNS, PHASES, About, Measurement, PhaseName, measurement_of
+from unbloat.line.places import is_wireless
 
 BUDGET = 100_000_000
 """Bytes that a measurement uses at most, unless the user says otherwise."""
@@ -62,6 +63,7 @@ def measure(
         address=found["address"],
         started=started,
         device=found["device"] or "",
+        is_wireless=is_wireless(found["device"] or ""),
         cc=found["cc"],
         sent_bytes=found["sent_bytes"],
         received_bytes=found["received_bytes"],

@@ -77,6 +77,8 @@ class About:
     """The date and time of the beginning, in UTC."""
     device: str = ""
     """The network device that leads to the far end."""
+    is_wireless: bool = False
+    """Whether that device is Wi-Fi."""
     cc: str = ""
     """The congestion control of this computer's uploads."""
     sent_bytes: int = 0
