@@ -325,6 +325,29 @@ def test_if_all_are_killed_the_next_trial_undoes_it(python: Python, sandbox: San
     assert setting(sandbox, CC) == "reno"
 
 
+SYSTEMD_RUN = """\
+#!/bin/sh
+echo "$@" | sed 's/ -- .*//' >>scopes
+while [ "$1" != -- ]; do shift; done
+shift
+exec "$@"
+"""
+
+
+def test_the_holder_has_a_scope_where_systemd_runs(python: Python, sandbox: Sandbox, tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/systemd-run").write_text(SYSTEMD_RUN)
+    (tmp_path / "bin/systemd-run").chmod(0o755)
+    path = f"{tmp_path}/bin:{os.environ['PATH']}"
+    sandbox("mkdir", "-p", "/run/systemd/system")
+    done = sandbox(sys.executable, "-c", PREFIX + TRY, json.dumps(CURE), PATH=path)
+    assert changed(done) == [[["setting", CC], OWN]]
+    assert (tmp_path / "scopes").read_text() == "--scope --quiet --collect\n" * 2
+
+    (tmp_path / "bin/systemd-run").write_text("#!/bin/sh\nexit 1\n")
+    assert changed(sandbox(sys.executable, "-c", PREFIX + TRY, json.dumps(CURE), PATH=path)) == [[["setting", CC], OWN]]
+
+
 def test_if_the_holder_is_killed_this_process_undoes_it(python: Python, sandbox: Sandbox) -> None:
     script = """
 import os, signal

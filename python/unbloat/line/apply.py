@@ -1,7 +1,8 @@
 """Cures on this computer: tried by turns, applied until they are undone, and undone whatever happens meanwhile.
 
-Another process holds a cure while it is tried, and restores the state from before when this one ends. If both are
-killed, the next trial does that, or `unbloat clean`. An applied cure stays until `undo` or the next boot, or persists.
+Another process holds a cure while it is tried, and restores the state from before when this one ends. Where systemd
+runs, it is in a scope of its own, and so survives the control group of this one. If both are killed, the next trial
+does that, or `unbloat clean`. An applied cure stays until `undo` or the next boot, or persists.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from unbloat.line import folder, held
 from unbloat.line.commands import PATIENCE_S, Commands, Cure
 from unbloat.line.held import Kept
 from unbloat.line.network import Network
+from unbloat.system import systemd
 
 if TYPE_CHECKING:
     from unbloat.line.switchback import Side
@@ -45,7 +47,7 @@ class Trial:
         paths = os.pathsep.join(filter(None, [package, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
         # In a session of its own it outlives the terminal. -P: nothing is imported from the folder it happens to be in.
         self._process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "unbloat.line.holder", str(os.getpid())],
+            [*systemd.own_scope(), sys.executable, "-P", "-m", "unbloat.line.holder", str(os.getpid())],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, "PYTHONPATH": paths},

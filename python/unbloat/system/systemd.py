@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
+from shutil import which
 from typing import Literal, NamedTuple
 
 from unbloat._core import InputError, RunError, control_name
@@ -281,6 +282,14 @@ def quoted(word: str) -> str:
         raise InputError(f"{word!r} has a control character in it, such as a new line, which a unit cannot contain")
     escaped = word.replace("\\", "\\\\").replace('"', '\\"').replace("%", "%%").replace("$", "$$")
     return f'"{escaped}"' if set(escaped) & set(" \t'\"\\;#") else escaped
+
+
+def own_scope() -> list[str]:
+    """Return the words before a command that give it a control group of its own; none where systemd gives none."""
+    words = ["systemd-run", "--scope", "--quiet", "--collect", "--"]
+    if not RUNNING.is_dir() or which(words[0]) is None:
+        return []
+    return [] if subprocess.run([*words, "true"], check=False, capture_output=True).returncode else words
 
 
 def systemctl(verb: str, unit: str) -> None:
