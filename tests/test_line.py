@@ -7,6 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import unbloat as ub
 from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import stderr_of
@@ -43,6 +44,43 @@ def test_a_simulated_line_is_fitted_and_cured(cli: Cli, tmp_path: Path) -> None:
         {"name", "command", "for", "cost_percent", "sure"} <= set(cure) for cure in found["cures"]
     )
     assert cli("check", "line.toml").returncode == 0
+
+
+def test_measured_lines_are_compared_load_by_load(cli: Cli, tmp_path: Path) -> None:
+    side = Side(rate_bps=5e6, buffer_bytes=256_000)
+    for name, buffer_bytes in (("before", 256_000), ("after", 32_000)):
+        line = Line(replace(side, buffer_bytes=buffer_bytes), replace(side, rate_bps=2e7), 0.04)
+        ub.Line(simulate(line)).save(tmp_path / name)
+    shown = cli("compare", "before", "after").stdout
+    head, table, advice = shown.split("\n\n")
+    assert (head, advice) == snapshot(
+        (
+            """\
+A: before, simulated
+B: after, simulated\
+""",
+            "Each is one measurement, and lines change by themselves: --prove tells a cure's effect from chance.\n",
+        )
+    )
+    assert [line[:26].rstrip() for line in table.splitlines()[2:12]] == snapshot(
+        [
+            "idle        RTT     ms",
+            "            call    MOS",
+            "down        rate    Mbit/s",
+            "            RTT     ms",
+            "            added   ms",
+            "            jitter  ms",
+            "            RPM",
+            "            loss    %",
+            "            call    MOS",
+            "up          rate    Mbit/s",
+        ]
+    )
+    rows = json.loads(cli("compare", "before", "after", "--json").stdout)["rows"]
+    (added,) = [row for row in rows if (row["load"], row["quantity"]) == ("up", "added_ms")]
+    assert added["differences"] == [added["values"][1] - added["values"][0]]
+    assert added["differences"][0] < -100
+    assert "tolerance" in cli("compare", "before", "after", "--tolerance", "goodput=50%").stdout
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from unbloat.api.results import Results
 from unbloat.line.answer import Answer, answer
 from unbloat.line.client import BUDGET, SECONDS, Now, budget_of, measure, seconds_of
-from unbloat.line.measurement import PHASES, Measurement, read_measurement
+from unbloat.line.measurement import PHASES, SAMPLES, Measurement, read_measurement
 from unbloat.line.results import results_of
 from unbloat.system.files import write_text
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from unbloat.line.fitted import Fit
     from unbloat.line.summary import Summary
 
-SAMPLES, FITTED = "measurement.json", "line.toml"
-"""Files in the folder of a measurement, beside those of every set of results."""
+FITTED = "line.toml"
+"""The fitted line in the folder of a measurement."""
 
 
 class Line:

@@ -21,6 +21,7 @@ COMPARE_EXAMPLES = """\
 unbloat compare results/ other-results/
 unbloat compare sweep/ --between cc=cubic,vegas
 unbloat compare before.json after.json --check --tolerance goodput=5%
+unbloat compare before-line/ after-line/
 unbloat compare --packets a.pcapng b.pcapng --fields seq,ack"""
 
 FirstArgument = Annotated[Path, typer.Argument(metavar="A", help=RESULTS, show_default=False)]
@@ -114,7 +115,10 @@ def compare_command(
     as_json: JsonOption = False,
     page: PageOption = None,
 ) -> int:
-    """Compare two or three sets of results, or two packet traces."""
+    """Compare two or three sets of results, or two packet traces.
+
+    Measured lines get a table of their rates, delays, losses and responsiveness, unless an option asks for tolerances.
+    """
     paths = [path for path in (a, b, c) if path]
     shown = metrics_listed(metrics)
     given = [
@@ -131,6 +135,12 @@ def compare_command(
         return compare_packets(paths, fields, as_json)
     if fields is not None:
         raise InputError("compare --fields needs --packets and two packet traces")
+    from unbloat.line.compared import compare_lines, is_line
+
+    if not given and not check and all(map(is_line, paths)) and len(paths) > 1:
+        lines = compare_lines(paths)
+        say_json(lines.json()) if as_json else say(lines.text())
+        return SAME
     from unbloat.api.comparison import compare
 
     limits = dict(split_pair(text, "compare --tolerance", "METRIC=LIMIT", "goodput=5%") for text in tolerance or [])

@@ -64,6 +64,9 @@ COLUMNS: dict[str, dict[str, str]] = {
 }
 """The tables with their columns and meanings; times in seconds since the measurement began."""
 
+SAMPLES = "measurement.json"
+"""The samples in the folder of a measurement, beside the files of every set of results."""
+
 
 @dataclass(frozen=True)
 class About:
