@@ -33,20 +33,20 @@ PARAM(bool, fast_convergence, true, 0, 1, "", "a flow that loses before it regai
 PARAM(bool, friendliness, true, 0, 1, "", "never slower than Reno would be");
 PARAM(u32, s_max, 0, 0, 1000000, "packets", "at most so much growth in 100 ms above the curve's origin; 0: no bound");
 PARAM(u32, ack_ratio, 16, 16, 32, "/16", "segments that an ACK is taken for: the window grows as many times as fast");
-PARAM(bool, hystart, true, 0, 1, "", "leave slow start before it loses");
-PARAM(bool, hystart_train, true, 0, 1, "", "HyStart watches the length of ACK trains");
-PARAM(bool, hystart_delay, true, 0, 1, "", "HyStart watches the delay");
-PARAM(u32, hystart_low_window, 16, 2, 1000000, "packets", "HyStart acts from this window on");
-PARAM(u32, hystart_ack_delta, 2000, 0, 1000000, "us", "ACKs at most this far apart form a train");
+#ifdef CUBIC_OTHER_SLOW_START
+struct hystart {};
+#define hystart_begin(hy)
+#define hystart_new_round(sk, hy)
+#define hystart_sample(sk, hy, rtt_us, min_rtt_us)
+#else
+#include "hystart.h"
+#endif
 
 #define SHARE_BITS 10 /* shares are in 1/1024 */
 #define SHARE (1U << SHARE_BITS)
 #define TIME_BITS 10	    /* the curve's time is in 1/1024 s */
 #define FARTHEST (1U << 18) /* from K, in that unit: C times its cube still fits 64 bits */
 #define ACK_RATIO_ONE 16U
-#define HYSTART_SAMPLES 8
-#define HYSTART_DELAY_MIN 4000U	 /* us */
-#define HYSTART_DELAY_MAX 16000U /* us */
 
 /* Windows in segments; times in jiffies unless they say us. All zero: no loss yet, no epoch. */
 struct cubic {
@@ -60,40 +60,21 @@ struct cubic {
 	__u32 epoch_start; /* 0: none */
 	__u32 acked;	   /* not yet turned into w_est */
 	__u32 w_est;	   /* the window that Reno would have */
-	__u16 unused;
-	__u8 samples; /* RTT samples in this round */
-	__u8 found;   /* HyStart has found the exit */
-	__u32 round_start_us;
-	__u32 round_end; /* sequence number */
-	__u32 last_ack_us;
-	__u32 round_min_rtt_us;
+	struct hystart hystart;
 };
 
 static __always_inline void cubic_reset(struct cubic *ca)
 {
-	*ca = (struct cubic){
-		.samples = ca->samples,
-		.round_start_us = ca->round_start_us,
-		.round_end = ca->round_end,
-		.last_ack_us = ca->last_ack_us,
-		.round_min_rtt_us = ca->round_min_rtt_us,
-	};
-}
-
-static __always_inline void hystart_new_round(struct sock *sk)
-{
-	struct cubic *ca = inet_csk_ca(sk);
-
-	ca->round_start_us = ca->last_ack_us = clock_us(sk);
-	ca->round_end = tcp_sk(sk)->snd_nxt;
-	ca->round_min_rtt_us = ~0U;
-	ca->samples = 0;
+	*ca = (struct cubic){.hystart = ca->hystart};
+	hystart_begin(&ca->hystart);
 }
 
 static __always_inline void cubic_init(struct sock *sk)
 {
-	cubic_reset(inet_csk_ca(sk));
-	hystart_new_round(sk);
+	struct cubic *ca = inet_csk_ca(sk);
+
+	cubic_reset(ca);
+	hystart_new_round(sk, &ca->hystart);
 }
 
 /* K = cbrt((W_max - cwnd) / C), in 1/1024 s, rounded up: the curve does not begin above the window. */
@@ -242,63 +223,6 @@ static __always_inline void cubic_cwnd_event(struct sock *sk, enum tcp_ca_event 
 		cubic_shift_epoch(sk, idle);
 }
 
-/* Time for which one burst of the sender keeps ACKs together: four of the largest at the pacing rate, at most 1 ms. */
-static __always_inline __u32 hystart_burst_us(const struct sock *sk)
-{
-	if (!sk->sk_pacing_rate)
-		return 0;
-	return min(USEC_PER_MSEC, (__u64)sk->sk_gso_max_size * 4 * USEC_PER_SEC / sk->sk_pacing_rate);
-}
-
-/*
- * Reports whether a train of ACKs has filled the path: it is as long as half the round trip, or all of it with pacing.
- */
-static __always_inline bool hystart_train_is_long(struct sock *sk, struct cubic *ca)
-{
-	__u32 now = clock_us(sk);
-	__u32 limit = ca->min_rtt_us + hystart_burst_us(sk);
-
-	if ((__s32)(now - ca->last_ack_us) > (__s32)hystart_ack_delta)
-		return false;
-	ca->last_ack_us = now;
-	if (sk->sk_pacing_status == SK_PACING_NONE)
-		limit >>= 1;
-	return (__s32)(now - ca->round_start_us) > (__s32)limit;
-}
-
-/* The rise of the delay that slow start tolerates: an eighth, within 4 and 16 ms. */
-static __always_inline __u32 hystart_tolerance_us(__u32 min_rtt_us)
-{
-	return min(max(min_rtt_us >> 3, HYSTART_DELAY_MIN), HYSTART_DELAY_MAX);
-}
-
-/* Reports whether even the least delay of the round has risen. */
-static __always_inline bool hystart_delay_rose(struct cubic *ca, __u32 rtt_us)
-{
-	ca->round_min_rtt_us = min(ca->round_min_rtt_us, rtt_us);
-	if (ca->samples < HYSTART_SAMPLES) {
-		ca->samples++;
-		return false;
-	}
-	return ca->round_min_rtt_us > ca->min_rtt_us + hystart_tolerance_us(ca->min_rtt_us);
-}
-
-static __always_inline void hystart_update(struct sock *sk, struct cubic *ca, __u32 rtt_us)
-{
-	struct tcp_sock *tp = tcp_sk(sk);
-
-	if (after(tp->snd_una, ca->round_end))
-		hystart_new_round(sk);
-	if (tp->snd_cwnd < hystart_low_window)
-		return;
-	if (hystart_train && hystart_train_is_long(sk, ca))
-		ca->found = 1;
-	if (hystart_delay && hystart_delay_rose(ca, rtt_us))
-		ca->found = 1;
-	if (ca->found)
-		tp->snd_ssthresh = tp->snd_cwnd;
-}
-
 static __always_inline void cubic_pkts_acked(struct sock *sk, const struct ack_sample *sample)
 {
 	struct cubic *ca = inet_csk_ca(sk);
@@ -312,8 +236,7 @@ static __always_inline void cubic_pkts_acked(struct sock *sk, const struct ack_s
 
 	if (!ca->min_rtt_us || rtt_us < ca->min_rtt_us)
 		ca->min_rtt_us = rtt_us;
-	if (hystart && !ca->found && tcp_in_slow_start(tcp_sk(sk)))
-		hystart_update(sk, ca, rtt_us);
+	hystart_sample(sk, &ca->hystart, rtt_us, ca->min_rtt_us);
 }
 
 #ifndef CUBIC_AS_BASE
