@@ -283,7 +283,7 @@ the same in all N packets
         (
             ["a.pcapng", "any"],
             snapshot(
-                "unbloat: any: holds packets of all interfaces, as tcpdump -i any captures them (link type 276): capture at one Ethernet interface, as in tcpdump -i eth0"
+                "unbloat: any: holds packets of PPP (link type 9): capture at one Ethernet interface, as in tcpdump -i eth0"
             ),
         ),
         (
@@ -327,7 +327,7 @@ def test_wrong_input(cli: Cli, tmp_path: Path, arguments: list[str], words: str)
     whole = write(tmp_path / "whole.pcap", begun()).read_bytes()
     (tmp_path / "cut.pcap").write_bytes(whole[:-10])
     (tmp_path / "head.pcap").write_bytes(whole[: -len(begun().packets[-1][1])])
-    (tmp_path / "any").write_bytes(whole[:20] + (276).to_bytes(4, "little") + whole[24:])
+    (tmp_path / "any").write_bytes(whole[:20] + (9).to_bytes(4, "little") + whole[24:])
     for name, most in (("short", 42), ("shorter", 24), ("shortest", 4)):
         with (tmp_path / name).open("wb") as opened:
             writer = dpkt.pcap.Writer(opened, linktype=101)
@@ -382,6 +382,43 @@ def test_a_trace_of_cooked_packets_is_read(tmp_path: Path) -> None:
     (cooked,) = trace.read(tmp_path / "cooked").flows
     (raw,) = trace.read(write(tmp_path / "raw", begun())).flows
     assert cooked == raw and len(raw.packets) > 4
+
+
+def test_a_trace_of_all_interfaces_has_each_packet_once(tmp_path: Path) -> None:
+    """Of the second kind (LINKTYPE_LINUX_SLL2), as tcpdump -i any writes it: a bridge and its port show a packet each."""
+    with (tmp_path / "any").open("wb") as opened:
+        writer = dpkt.pcap.Writer(opened, linktype=276, nano=True)
+        for at, packet in begun().packets:
+            for interface in (7, 3):
+                writer.writepkt(bytes(dpkt.sll2.SLL2(ethtype=0x0800, intindex=interface, data=packet)), at)
+    (every,) = trace.read(tmp_path / "any").flows
+    (raw,) = trace.read(write(tmp_path / "raw", begun())).flows
+    assert every == raw and len(raw.packets) > 4
+
+
+def in_ipv6(packet: bytes, extensions: bytes = b"", first: int = 6) -> bytes:
+    """Put the segment of an IPv4 packet into an IPv6 packet."""
+    segment = packet[20:]
+    ends = [bytes(12) + packet[at : at + 4] for at in (12, 16)]
+    traffic_class = (packet[1] << 20 | 6 << 28).to_bytes(4, "big")
+    lengths = (len(extensions) + len(segment)).to_bytes(2, "big") + bytes([first, 64])
+    return traffic_class + lengths + b"".join(ends) + extensions + segment
+
+
+@pytest.mark.parametrize("extensions, first", [(b"", 6), (bytes([6, 0, 1, 4, 0, 0, 0, 0]), 60)])
+def test_a_trace_of_ipv6_is_read(tmp_path: Path, extensions: bytes, first: int) -> None:
+    with (tmp_path / "six").open("wb") as opened:
+        writer = dpkt.pcap.Writer(opened, linktype=101, nano=True)
+        fragment = bytes([6, 0, 0, 8, 0, 0, 0, 1])
+        esp = b"\x60" + bytes(3) + (8).to_bytes(2, "big") + bytes([50, 64]) + bytes(40)
+        for at, packet in begun().packets:
+            writer.writepkt(in_ipv6(bytes(packet), extensions, first), at)
+            writer.writepkt(in_ipv6(bytes(packet), fragment, 44), at)
+            writer.writepkt(esp, at)
+    (six,) = trace.read(tmp_path / "six").flows
+    (raw,) = trace.read(write(tmp_path / "raw", begun())).flows
+    assert six.packets == raw.packets
+    assert re.fullmatch(r"\[[0-9a-f:]+\]:\d+ > \[[0-9a-f:]+\]:\d+", six.name)
 
 
 def test_fields_are_for_packets(cli: Cli) -> None:

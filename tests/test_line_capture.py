@@ -102,6 +102,7 @@ def test_a_capture_is_a_measurement_that_can_be_saved_and_summed_up(upload: Path
     assert list(found.phases["phase"]) == ["idle", "up"]
     assert found.about.notes[0].startswith("A capture shows neither packets of other computers nor")
     load = answer(found).summary.loads["up", "up"]
+    assert load.loss_percent is None
     assert load.rate_mbps == pytest.approx(5, rel=0.02)
     assert load.added_ms is not None
     assert 40 < load.added_ms < 100

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 import struct
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from ipaddress import ip_address
 from pathlib import Path
 from typing import IO, Any
 
@@ -108,18 +109,26 @@ class HeadsAndPackets:
 
 SENDERS = b"senders"
 """Name of the interface in the traces that `--pcap` writes."""
-DATALINKS = {
+
+
+def raw_ip(data: bytes) -> Any:
+    """Parse a packet without a link layer, of either version of IP."""
+    return (dpkt.ip6.IP6 if data[:1] and data[0] >> 4 == 6 else dpkt.ip.IP)(data)
+
+
+DATALINKS: dict[int, Callable[[bytes], Any]] = {
     1: dpkt.ethernet.Ethernet,  # DLT_EN10MB
-    12: dpkt.ip.IP,  # DLT_RAW on Linux
-    101: dpkt.ip.IP,  # LINKTYPE_RAW
+    12: raw_ip,  # DLT_RAW on Linux
+    101: raw_ip,  # LINKTYPE_RAW
     113: dpkt.sll.SLL,  # DLT_LINUX_SLL
     228: dpkt.ip.IP,  # LINKTYPE_IPV4
+    229: dpkt.ip6.IP6,  # LINKTYPE_IPV6
+    276: dpkt.sll2.SLL2,  # LINKTYPE_LINUX_SLL2, as tcpdump -i any captures
 }
 """Parser of a packet, by the number of its link type (https://www.tcpdump.org/linktypes.html)."""
 REFUSED_DATALINKS = {
     0: "a loopback interface of BSD",
     9: "PPP",
-    276: "all interfaces, as tcpdump -i any captures them",
 }
 """Link types that are refused, with their names."""
 
@@ -216,7 +225,7 @@ def read(file: Path) -> Trace:
         why = str(error) if type(error) is ValueError else wrong
         raise InputError(f"{file}: not a packet trace (pcapng or pcap): {why}") from None
     if not flows:
-        raise InputError(f"{file}: contains no TCP over IPv4")
+        raise InputError(f"{file}: contains no TCP")
     return Trace(flows, at_senders)
 
 
@@ -244,7 +253,7 @@ def flows_of(file: Path, reader: Any, capture: Capture) -> list[Flow]:
     for time, data in reader:
         at_s = float(time)  # dpkt gives a Decimal where a pcap file counts nanoseconds.
         try:
-            ip = network_layer(link, data)
+            ip, interface = network_layer(link, data)
         except HeadersCutError:
             raise InputError(
                 f"{file}: holds only {len(data)} bytes of a packet, fewer than its headers: capture more of each, as "
@@ -255,8 +264,10 @@ def flows_of(file: Path, reader: Any, capture: Capture) -> list[Flow]:
         source, target = (ip.src, ip.data.sport), (ip.dst, ip.data.dport)
         ends = frozenset((source, target))
         known = current.get(ends)
+        if known and known.interface != interface:
+            continue  # A bridge and its port show a packet twice.
         if known is None or known.is_reopened_by(ip.data):
-            known = current[ends] = Connection(source, target, at_s)
+            known = current[ends] = Connection(source, target, at_s, interface)
             flows.append(known)
             if ip.data.flags & (SYN | ACK) == SYN:
                 known.flow.number = capture.flow_number()
@@ -271,25 +282,52 @@ class HeadersCutError(Exception):
     """The capture holds less of a packet than its headers."""
 
 
-def network_layer(link: Any, data: bytes) -> Any:
-    """Return the IPv4 packet if it carries TCP, otherwise None."""
+def network_layer(link: Callable[[bytes], Any], data: bytes) -> tuple[Any, int]:
+    """Return the IP packet if it carries TCP, otherwise None; and the number of the interface, where all are in one."""
     try:
         packet = link(data)
     except dpkt.NeedData:
         raise HeadersCutError from None
-    ip = packet if link is dpkt.ip.IP else packet.data
-    if not isinstance(ip, dpkt.ip.IP) or ip.p != dpkt.ip.IP_PROTO_TCP or ip.offset:
-        return None
+    except NotImplementedError:  # An encrypted packet (ESP).
+        return None, 0
+    ip = packet if isinstance(packet, IP_PACKETS) else packet.data
+    interface: int = getattr(packet, "intindex", 0)
+    if not isinstance(ip, IP_PACKETS) or getattr(ip, "p", None) != dpkt.ip.IP_PROTO_TCP or is_later_fragment(ip):
+        return None, interface
     # dpkt leaves a header that is cut as bytes, and takes what is there of its options.
     if not isinstance(ip.data, dpkt.tcp.TCP) or len(ip.data.opts) < ip.data.off * 4 - TCP_HEADER:
         raise HeadersCutError
-    return ip
+    return ip, interface
+
+
+IP_PACKETS = (dpkt.ip.IP, dpkt.ip6.IP6)
+
+
+def is_later_fragment(ip: Any) -> bool:
+    """Return whether a packet begins within a segment."""
+    if isinstance(ip, dpkt.ip.IP):
+        return bool(ip.offset)
+    fragment = ip.extension_hdrs.get(dpkt.ip.IP_PROTO_FRAGMENT)
+    return fragment is not None and fragment.frag_off > 0
+
+
+def ip_payload_bytes(ip: Any) -> int:
+    """Return the bytes that follow the headers of IP, in the packet as it was on the wire."""
+    if isinstance(ip, dpkt.ip.IP):
+        return int(ip.len - ip.hl * 4)
+    return int(ip.plen - sum(header.length for header in ip.all_extension_headers))
+
+
+def ecn_of(ip: Any) -> int:
+    """Return the field for explicit congestion notification."""
+    return int(ip.tos if isinstance(ip, dpkt.ip.IP) else ip.fc) & 3
 
 
 class Connection:
     """State of a connection that is needed to read its next packet."""
 
-    def __init__(self, source: tuple[bytes, int], target: tuple[bytes, int], at_s: float) -> None:
+    def __init__(self, source: tuple[bytes, int], target: tuple[bytes, int], at_s: float, interface: int) -> None:
+        self.interface = interface
         self.flow = Flow(f"{end_name(source)} > {end_name(target)}")
         self._opener = source
         self.start_s = at_s
@@ -315,18 +353,17 @@ class Connection:
         is_syn = bool(tcp.flags & SYN)
         if is_syn and dpkt.tcp.TCP_OPT_WSCALE in options:
             self._scale[own] = min(options[dpkt.tcp.TCP_OPT_WSCALE][0], MOST_SCALE)
-        ip_payload = ip.len - ip.hl * 4 - tcp.off * 4
         stamps = options.get(dpkt.tcp.TCP_OPT_TIMESTAMP)
         packet = Packet(
             at_ms=(at_s - self.start_s) * 1e3,
             forward=forward,
             seq=self._relative(own, tcp.seq, is_syn),
-            payload=ip_payload,
+            payload=ip_payload_bytes(ip) - tcp.off * 4,
             ack=self._relative(other, tcp.ack, False) if tcp.flags & ACK else 0,
             sack=self._blocks(other, options.get(dpkt.tcp.TCP_OPT_SACK, b"")),
             window=tcp.win << (0 if is_syn else self._scale[own]),
             flags=tcp.flags,
-            ecn=ip.tos & 3,
+            ecn=ecn_of(ip),
             tsval=int.from_bytes(stamps[:4], "big") if stamps else None,
             tsecr=int.from_bytes(stamps[4:8], "big") if stamps else None,
         )
@@ -365,7 +402,8 @@ def has_its_length(kind: int, data: bytes) -> bool:
 def end_name(end: tuple[bytes, int]) -> str:
     """Write an address with its port."""
     address, port = end
-    return f"{'.'.join(map(str, address))}:{port}"
+    shown = str(ip_address(address))
+    return f"[{shown}]:{port}" if ":" in shown else f"{shown}:{port}"
 
 
 def data_packets(flow: Flow) -> Iterator[Packet]:

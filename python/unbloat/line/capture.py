@@ -232,6 +232,7 @@ def measurement_of_capture(path: Path) -> Measurement:
         sent_bytes=sum(each.payload_bytes for each in conversations if each.direction == "up"),
         received_bytes=sum(each.payload_bytes for each in conversations if each.direction == "down"),
         seconds=stop - start,
+        is_capture=True,
         notes=tuple(notes),
     )
     return measurement_of(about, tables)

@@ -90,6 +90,8 @@ class About:
     """Bytes that all connections and probes received, with their headers."""
     seconds: float = 0.0
     """How long the measurement took."""
+    is_capture: bool = False
+    """Whether segments of a packet capture stand for probes: how many of those got no answer is unknown."""
     is_complete: bool = True
     """Whether every phase ran to its end."""
     notes: tuple[str, ...] = ()

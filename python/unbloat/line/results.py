@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from unbloat import _core
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
-from unbloat.line.summary import LOADS, PACKET, Loaded, bounds_of, opinion, probes_of, summary
+from unbloat.line.summary import LOADS, PACKET, Loaded, bounds_of, loss_percent_of, opinion, probes_of, summary
 from unbloat.results.files import SERIES, About
 from unbloat.results.metrics import COLUMNS
 from unbloat.results.record import Record
@@ -109,13 +109,13 @@ def _transfer(measurement: Measurement, phase: PhaseName, way: Direction, load: 
 def _probes(measurement: Measurement, phase: PhaseName, number: int) -> Flow:
     probes = probes_of(measurement, phase, 0.0)
     rtt = probes["rtt_ms"]
-    lost = int(rtt.isna().sum())
+    loss = loss_percent_of(measurement, probes)
     return _flow(
         number,
         cc="",
         sent_packets=len(rtt),
-        lost_packets=lost,
-        loss_percent=100 * lost / len(rtt) if len(rtt) else None,
+        lost_packets=None if loss is None else int(rtt.isna().sum()),
+        loss_percent=loss,
         opinion_score=opinion(probes),
         **_spread("rtt_ms", rtt.dropna(), ("mean", "p50", "p95", "p99", "max", "min")),
     )

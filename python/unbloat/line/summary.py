@@ -41,7 +41,7 @@ class Loaded:
     confidence: str
     """Whether goodput and round-trip time were stable over the last intervals: high, medium or low."""
     loss_percent: float | None
-    """Share of probes without an answer."""
+    """Share of probes without an answer; None without a UDP echo, because TCP repeats what was lost."""
     mos: float | None
     """Mean opinion score of a call beside the load, from 1 to 4.5 (E-model, ITU-T G.107)."""
 
@@ -81,7 +81,7 @@ def _loaded(measurement: Measurement, phase: PhaseName, direction: Direction, id
         jitter_ms=float(steps.mean()) if len(steps) else None,
         rpm=_rpm(measurement, phase),
         confidence=_confidence(goodputs, probes),
-        loss_percent=float(100 * probes["rtt_ms"].isna().mean()) if len(probes) else None,
+        loss_percent=loss_percent_of(measurement, probes),
         mos=opinion(probes),
     )
 
@@ -103,6 +103,12 @@ def probes_of(measurement: Measurement, phase: PhaseName, warm_up: float) -> pd.
         new = measurement.requests[measurement.requests["kind"] == "foreign"]
         probes = new.rename(columns={"tcp_ms": "rtt_ms"})
     return probes[probes["sent_s"].between(start, stop)].sort_values("sent_s")
+
+
+def loss_percent_of(measurement: Measurement, probes: pd.DataFrame) -> float | None:
+    """Return the share of a measurement's probes without an answer; None where they do not tell."""
+    is_known = len(probes) and not measurement.probes.empty and not measurement.about.is_capture
+    return float(100 * probes["rtt_ms"].isna().mean()) if is_known else None
 
 
 def _rate_mbps(measurement: Measurement, phase: PhaseName, direction: Direction) -> float | None:
