@@ -1,5 +1,6 @@
 """The queues of a line laid beside a measurement: when it began, how long packets waited, what filled the buffer."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pandas as pd
 import pytest
 from unbloat.lab.line_waits import Queue, beginning, read_queues, waits_of_probes, waits_of_queues
 from unbloat.lab.lines import Kind, Truth, Way
+from unbloat.line.measurement import COLUMNS, About, Measurement, measurement_of
 
 PHASES = pd.DataFrame({"phase": ["idle", "down", "up"], "start_s": [0.0, 2.0, 8.0], "stop_s": [1.0, 5.0, 11.0]})
 START_S = 1_000_000.0
@@ -59,14 +61,43 @@ def test_a_fair_queue_s_length_says_nothing_about_one_flow() -> None:
     assert waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fq_codel")) == {}
 
 
+def measured(up: np.ndarray, down: np.ndarray, resent: float = 0.0) -> Measurement:
+    """Make the measurement of probes with these delays, and of transfers that have resent so many segments."""
+    sent_s = np.arange(0, 11, 0.02)
+    tables: dict[str, dict[str, list[object]]] = {
+        "phases": PHASES.to_dict("list"),
+        "probes": {
+            "phase": ["pause"] * len(sent_s),
+            "sent_s": list(sent_s),
+            "rtt_ms": list(up + down),
+            "up_ms": list(up),
+            "down_ms": list(down),
+        },
+        "transfers": {name: [] for name in COLUMNS["transfers"]},
+    }
+    for phase, start_s in (("down", 2.0), ("up", 8.0)):
+        row = (phase, phase, 0.0, start_s + 1.0, 1e6, np.nan, resent)
+        for name, value in zip(tables["transfers"], row, strict=True):
+            tables["transfers"][name].append(value)
+    return measurement_of(About("simulated"), tables)
+
+
 def test_simulated_probes_are_exact() -> None:
     sent_s = np.arange(0, 11, 0.02)
     up = 10.1 + np.where((sent_s >= 8) & (sent_s < 11), 95.0, 0.0)
     down = 10.1 + np.where((sent_s >= 2) & (sent_s < 5), 60.0, 0.0)
-    probes = pd.DataFrame({"sent_s": sent_s, "up_ms": up, "down_ms": down})
-    waits = waits_of_probes(probes, PHASES, truth_of("fifo"))
+    waits = waits_of_probes(measured(up, down), truth_of("fifo"))
     assert waits["down"]["median_ms"] == pytest.approx(60) and waits["up"]["trimmed_ms"] == pytest.approx(95)
     assert waits["up"]["up_filled"] and not waits["down"]["down_filled"]
+
+
+def test_a_buffer_without_a_time_of_its_own_is_full_if_it_overflows() -> None:
+    delays = np.full(550, 10.1)
+    way = Way((6.0, 9.0), (90_000, 90_000))
+    truth = replace(truth_of("varying"), up=way, down=way)
+    full, empty = (waits_of_probes(measured(delays, delays, resent), truth) for resent in (1.0, 0.0))
+    assert full["up"]["up_filled"] and not full["up"]["down_filled"]
+    assert not empty["up"]["up_filled"]
 
 
 def test_queues_are_read_from_a_file(tmp_path: Path) -> None:

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from unbloat.lab.line_grades import Waits
-from unbloat.lab.lines import Truth
+from unbloat.lab.lines import Truth, Way
 from unbloat.lab.random_scenarios import PACKET_BYTES
+from unbloat.line.measurement import Measurement
 
 if TYPE_CHECKING:
     import numpy as np
@@ -147,25 +148,34 @@ def _dropped(queue: Queue, start_s: float, stop_s: float) -> bool:
     return bool(after > before)
 
 
-def waits_of_probes(probes: pd.DataFrame, phases: pd.DataFrame, truth: Truth) -> dict[str, Waits]:
+def waits_of_probes(measured: Measurement, truth: Truth) -> dict[str, Waits]:
     """Return what simulated probes say about each phase of load: simulated delays are exact."""
+    probes = measured.probes
     delays = {way: probes[f"{way}_ms"] - probes[f"{way}_ms"].min() for way in WAYS}
     sums = delays["up"] + delays["down"]
     found: dict[str, Waits] = {}
-    for phase, start_s, stop_s in phases[["phase", "start_s", "stop_s"]].itertuples(index=False):
+    for phase, start_s, stop_s in measured.phases[["phase", "start_s", "stop_s"]].itertuples(index=False):
         if phase == "idle":
             continue
         mine = probes["sent_s"].between(start_s, stop_s)
         late = mine & (probes["sent_s"] >= start_s + WARM_UP * (stop_s - start_s)) & sums.notna()
         if late.any():
-            filled = [_was_long(delays[way][mine].max(), getattr(truth, way).buffer_ms) for way in WAYS]
+            filled = [_was_filled(measured, truth, way, phase, delays[way][mine]) for way in WAYS]
             found[phase] = _waits(sums[late].to_numpy(float), *filled)
     return found
 
 
-def _was_long(wait_ms: float, buffer_ms: float | None) -> bool:
-    """Return whether a wait shows a full buffer; if the buffer has no time of its own, it counts as filled."""
-    return buffer_ms is None or bool(wait_ms >= NEARLY_FULL * buffer_ms)
+def _was_filled(measured: Measurement, truth: Truth, way: str, phase: str, waits_ms: pd.Series[float]) -> bool:
+    """Return whether a phase filled a buffer; a direction without a buffer counts as filled.
+
+    Where the rate is not constant, the buffer has no time of its own. There packets are lost only if it overflows.
+    """
+    truly: Way = getattr(truth, way)
+    if truly.buffer_ms is not None:
+        return bool(waits_ms.max() >= NEARLY_FULL * truly.buffer_ms)
+    rows = measured.transfers
+    mine = (rows["phase"] == phase) & (rows["direction"] == way)
+    return truly.buffer_bytes is None or bool((rows["retransmits"][mine] > 0).any())
 
 
 def _waits(sums_ms: Numbers | Sequence[float], up_filled: bool, down_filled: bool) -> Waits:
