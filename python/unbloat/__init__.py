@@ -3,6 +3,7 @@
     scenario(NAME | FILE | rate=, rtt=, ...)   a Scenario: keys(), check(), set(), run()
     Scenario.run(cc=, repeat=, on=, series=)   Results: flows, links, stats, series(), plot(), compare(), save()
     evaluate(SCENARIOS, SETS)                  thousands of short runs as one frame
+    judge(NAME | FILE)                         a Card: is this congestion control safe to use?
     test(FOLDER)                               scenarios with [expect] as tests: Tested
     read(FOLDER)                               Results that were saved
     compare(A, B)                              a Comparison: table, is_within, plot()
@@ -42,6 +43,7 @@ _WHERE = {
     "catalogue": "api.catalogue",
     "doctor": "api.doctor",
     "evaluate": "api.evaluate",
+    **dict.fromkeys(("Card", "judge"), "api.suite"),
     **dict.fromkeys(("Tested", "test"), "api.testing"),
 }
 """The module that each name comes from; `__init__.pyi` has the same for editors and type checkers."""

@@ -8,6 +8,7 @@ from unbloat.api.line import Line, line
 from unbloat.api.paper import Paper, Reproduction, paper
 from unbloat.api.results import Results, read
 from unbloat.api.scenario import Scenario, scenario
+from unbloat.api.suite import Card, judge
 from unbloat.api.testing import Tested, test
 from unbloat.line.answer import Answer
 from unbloat.line.choose import Choice
@@ -19,6 +20,7 @@ from unbloat.results.record import Failure, IdenticalRepeats, Record, UnsoundRun
 __all__ = [
     "About",
     "Answer",
+    "Card",
     "Choice",
     "Comparison",
     "Error",
@@ -41,6 +43,7 @@ __all__ = [
     "compare",
     "doctor",
     "evaluate",
+    "judge",
     "line",
     "paper",
     "read",

@@ -117,6 +117,14 @@ def describe(
     return "; ".join(statement.describe(node) for node in _comparisons(parsed(text)))
 
 
+def first_side(
+    text: str, measure: Measure, confidence: float = CONFIDENCE, units: Callable[[str], str] = lambda _: ""
+) -> tuple[Uncertain, str]:
+    """Measure the left side of a statement's first comparison; return it with its unit."""
+    first = next(node for node in _comparisons(parsed(text)) if isinstance(node, ast.Compare))
+    return jackknife(_evaluate(first.left, text, measure), confidence), unit_of(first.left, units) or ""
+
+
 def margins(text: str, measure: Measure, confidence: float = CONFIDENCE) -> list[Uncertain]:
     """Measure how far each comparison of a statement holds: the side that should be larger, over the other."""
     statement = Statement(text, measure, confidence)

@@ -70,12 +70,12 @@ def _derived(
     return enter
 
 
-OF_FLOWS = ("cc", "mesh", "node", "hops")
+OF_FLOWS = ("name", "cc", "mesh", "node", "hops")
 """Columns of flows that selectors are compared with."""
 
 
 def _flows(record: Record, selectors: Selectors, numbers: Sequence[str] = ()) -> list[Flow]:
-    """Return the flows that `flow=` (from 1, as in papers), `cc=`, `mesh=`, `node=` and `hops=` select."""
+    """Return the flows that `flow=` (from 1, as in papers), `name=`, `cc=`, `mesh=`, `node=` and `hops=` select."""
     flows = record.run["flows"]
     for key, value in selectors.items():
         if key == "flow":
@@ -138,6 +138,11 @@ def taken(
 def _goodput_mean(_: Record, flows: Sequence[Flow]) -> float:
     value = FOLDS["mean"].of(flows, "goodput_mbps")
     return math.nan if value is None else value
+
+
+@_derived("s", "Time until a flow's last byte is acknowledged, in the mean over the flows; infinite if one never ends.")
+def _completion_mean(_: Record, flows: Sequence[Flow]) -> float:
+    return fmean(math.inf if flow["completion_s"] is None else flow["completion_s"] for flow in flows)
 
 
 @_derived("Mbit/s", "Payload of all flows, which start together, over the time until the last of them ends.")

@@ -101,6 +101,7 @@ COMMANDS = [
     Entry("sweep", EXPERIMENTS, "run", "Run every grid point several times, with confidence intervals."),
     Entry("test", EXPERIMENTS, "test", "Run scenarios as tests: each statement of their [expect] is one."),
     Entry("reproduce", EXPERIMENTS, "reproduce", "Repeat a paper's experiments and compare its numbers with ours."),
+    Entry("judge", EXPERIMENTS, "judge", "Judge by a suite's criteria whether a mechanism is safe to use."),
     Entry("compare", EXPERIMENTS, "compare", "Compare two or three sets of results, or two packet traces."),
     Entry("shell", EXPERIMENTS, "shell", "Run a shell, or any program, behind an emulated link.", CommandWithProgram),
     Entry(

@@ -20,6 +20,7 @@ DATA = Path(__file__).resolve().parents[1] / "data"
 ALGORITHMS = DATA / "algorithms"
 PAPERS = DATA / "papers"
 SCENARIOS = DATA / "scenarios"
+SUITES = DATA / "suites"
 
 
 def mechanism_names(kind: str) -> list[str]:
@@ -30,6 +31,11 @@ def mechanism_names(kind: str) -> list[str]:
 def paper_names() -> list[str]:
     """List the shipped papers."""
     return sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
+
+
+def suite_names() -> list[str]:
+    """List the shipped suites."""
+    return sorted(file.parent.name for file in SUITES.glob("*/suite.toml"))
 
 
 def scenario_names() -> list[str]:

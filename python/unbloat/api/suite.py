@@ -1,0 +1,137 @@
+"""Suites: what a mechanism must show before it is used, judged by running it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unbloat.scenarios.checks import On, backend_named, check_jobs, check_kernel
+from unbloat.suites import card as cards
+from unbloat.suites.candidate import candidate_of
+from unbloat.suites.judge import Manner
+from unbloat.suites.judge import judge as judged
+from unbloat.suites.suite import suite_of
+from unbloat.system.files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+DEFAULT = "rfc9743"
+"""The suite of `judge` unless another is named."""
+
+
+class Card(cards.Card):
+    """The verdicts of a suite on a candidate, as `ub.judge` returns them.
+
+    Attributes
+    ----------
+    rows : sequence of Judged
+        Each rule in each setting: `where`, `words` with what was measured, `verdict`.
+    failed : list of str
+        The ids of the criteria that the candidate does not meet.
+
+    """
+
+    @property
+    def table(self) -> pd.DataFrame:
+        """One row per rule and setting: `id`, `setting`, `measured`, `unit`, `interval`, `rule`, `verdict` and more.
+
+        The interval is of 95 %, as a list of its ends; None with a single run.
+        """
+        import pandas as pd
+
+        return pd.DataFrame([row.as_dict() for row in self.rows])
+
+    def to_html(self, file: str | Path | None = None) -> str | None:
+        """Write the card as one HTML page that needs nothing else.
+
+        Parameters
+        ----------
+        file : path, optional
+            Where to write it; its folder is made if it is missing.
+
+        Returns
+        -------
+        str or None
+            The page; None where it is written to a file.
+
+        """
+        from unbloat.suites.page import page_of  # It loads matplotlib for the look of the page.
+
+        page = page_of([self])
+        if file is None:
+            return page.html()
+        page.write(Path(file))
+        return None
+
+    def write_badge(self, file: str | Path) -> None:
+        """Write an SVG badge: the candidate, the suite, and the number of criteria that it meets.
+
+        Parameters
+        ----------
+        file : path
+            Where to write it.
+
+        """
+        write_text(Path(file), cards.badge(self))
+
+    def __repr__(self) -> str:
+        return f"<unbloat.Card: {self.headline()}>"
+
+    def __str__(self) -> str:
+        return self.report().text()
+
+    def _repr_html_(self) -> str:
+        return self.report().html()
+
+
+def judge(
+    candidate: str | Path,
+    suite: str | Path = DEFAULT,
+    *,
+    criteria: Sequence[str] | None = None,
+    on: On = "simulator",
+    kernel: str | None = None,
+    jobs: int | None = None,
+    cache: bool | None = None,
+) -> Card:
+    """Judge a mechanism by the criteria of a suite.
+
+    Parameters
+    ----------
+    candidate : str or path
+        A congestion control, a window controller or a queue discipline by its name; a `.bpf.c` file; or `kernel:NAME`
+        for one that a kernel brings, with `on="vm"` or `on="kernel"`.
+    suite : str or path
+        A shipped suite, such as "rfc9743", or a folder with a `suite.toml`.
+    criteria : sequence of str, optional
+        Only these criteria, by their ids.
+    on, kernel, jobs, cache
+        As in `Scenario.run`.
+
+    Returns
+    -------
+    Card
+
+    Raises
+    ------
+    InputError
+        If there is no such candidate, suite or criterion.
+    RunError
+        If a run fails.
+
+    Examples
+    --------
+    >>> card = ub.judge("cubic", criteria=["collapse"])
+    >>> card.table[["id", "setting", "measured", "verdict"]]
+
+    """
+    check_jobs(jobs)
+    backend = backend_named(on)
+    check_kernel(kernel, backend)
+    chosen = suite_of(suite)
+    judging = chosen.only(criteria) if criteria is not None else chosen
+    who = candidate_of(str(candidate), tuple(chosen.content.suite.judges))
+    rows = judged(judging, who, Manner(backend, kernel, cache, jobs))
+    return Card(judging, who, backend, rows)

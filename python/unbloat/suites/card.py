@@ -1,0 +1,146 @@
+"""The card of a candidate: criteria, settings, numbers, rules and verdicts, as a report, a page, JSON and a badge."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+from unbloat.report.report import Part, Report, Table
+from unbloat.report.table import Column, Marked
+from unbloat.suites.candidate import Candidate
+from unbloat.suites.judge import VERDICTS, Judged, Verdict
+from unbloat.suites.suite import Criterion, Suite
+
+
+@dataclass(frozen=True)
+class Card:
+    """The verdicts of a suite on a candidate."""
+
+    suite: Suite
+    candidate: Candidate
+    on: str
+    """The backend that ran the scenarios, with the kernel's release."""
+    rows: Sequence[Judged]
+
+    def of(self, criterion: Criterion) -> list[Judged]:
+        """Return the rows of a criterion."""
+        return [row for row in self.rows if row.criterion.id == criterion.id]
+
+    def verdict(self, criterion: Criterion) -> Verdict:
+        """Return the verdict on a criterion: its worst setting counts."""
+        found = {row.verdict for row in self.of(criterion)}
+        return next(each for each in ("fail", "unsound", "open", "pass") if each in found)
+
+    @property
+    def failed(self) -> list[str]:
+        """The ids of the criteria that the candidate does not meet."""
+        return [each.id for each in self.suite.criteria if self.verdict(each) == "fail"]
+
+    def counts(self) -> dict[str, int]:
+        """Count the criteria by their verdicts."""
+        counter = Counter(self.verdict(each) for each in self.suite.criteria)
+        return {verdict: counter[verdict] for verdict in VERDICTS}
+
+    def as_dict(self) -> dict[str, object]:
+        """Return what `unbloat judge --json` prints."""
+        return {
+            "suite": self.suite.name,
+            "candidate": self.candidate.name,
+            "on": self.on,
+            "criteria": [row.as_dict() for row in self.rows],
+            "verdicts": {each.id: self.verdict(each) for each in self.suite.criteria},
+        }
+
+    def report(self) -> Report:
+        """Lay the card out: the criteria, then every setting."""
+        parts: list[Part] = [self.headline(), _criteria([self])]
+        parts += [_settings(self, each) for each in self.suite.criteria]
+        return Report(parts, self.as_dict())
+
+    def headline(self) -> str:
+        """Say how many criteria the candidate meets."""
+        counts = self.counts()
+        met = (
+            f"{self.candidate.title} meets {counts['pass']} of {len(self.suite.criteria)} criteria of {self.suite.name}"
+        )
+        others = ", ".join(f"{number} {WORDS[each]}" for each, number in counts.items() if number and each != "pass")
+        return f"{met} ({self.on}){f'; {others}' if others else ''}."
+
+
+WORDS: dict[str, str] = {"fail": "not met", "open": "undecided", "unsound": "unsound"}
+MARKS: dict[Verdict, str] = {"pass": "reproduced", "fail": "not reproduced", "open": "undecided", "unsound": "unsound"}
+"""The kinds of marks that pages colour."""
+
+
+def _mark(verdict: Verdict) -> Marked:
+    return Marked([(verdict, MARKS[verdict])])
+
+
+def _criteria(cards: Sequence[Card]) -> Table:
+    """Lay out the verdict on each criterion, a column for each candidate."""
+    criteria = cards[0].suite.criteria
+    verdicts = [Column(_head(card, cards), "", [_summed(card, each) for each in criteria]) for card in cards]
+    return Table(
+        [
+            Column("criterion", "", [each.id for each in criteria]),
+            Column("the candidate", "", [each.title for each in criteria]),
+            *verdicts,
+        ]
+    )
+
+
+def _head(card: Card, cards: Sequence[Card]) -> str:
+    return "verdict" if len(cards) == 1 else card.candidate.title
+
+
+def _summed(card: Card, criterion: Criterion) -> Marked:
+    """Write the verdict, and where it is not a pass the settings that miss."""
+    rows, verdict = card.of(criterion), card.verdict(criterion)
+    passed = sum(row.verdict == "pass" for row in rows)
+    share = "" if passed == len(rows) else f" ({passed} of {len(rows)})"
+    return Marked([(f"{verdict}{share}", MARKS[verdict])])
+
+
+def _settings(card: Card, criterion: Criterion) -> Table:
+    rows = card.of(criterion)
+    return Table(
+        [
+            Column("setting", "", [row.where for row in rows]),
+            Column("measured", "", [row.words for row in rows]),
+            Column("rule", "", [row.rule.holds for row in rows]),
+            Column("verdict", "", [_mark(row.verdict) for row in rows]),
+        ],
+        title=f"{criterion.id}: {criterion.title} ({criterion.source})",
+    )
+
+
+def side_by_side(cards: Sequence[Card]) -> Report:
+    """Lay out several candidates' verdicts on one suite beside each other."""
+    data = {"cards": [card.as_dict() for card in cards]}
+    return Report([*(card.headline() for card in cards), _criteria(cards)], data)
+
+
+# ---------------------------------------------------------------- Badge
+
+HEIGHT, CHARACTER, MARGIN = 20, 7, 10
+"""Pixels of a badge: its height, the width of a character, and the room beside words."""
+GOOD, BAD, GREY = "#2a7d3f", "#b3261e", "#555"
+
+
+def badge(card: Card) -> str:
+    """Draw an SVG with the suite's name and the number of criteria that the candidate meets."""
+    left = f"{card.candidate.title}: {card.suite.name}"
+    right = f"{card.counts()['pass']} of {len(card.suite.criteria)}"
+    colour = BAD if card.failed else GOOD
+    first, second = (len(text) * CHARACTER + 2 * MARGIN for text in (left, right))
+    return (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{first + second}" height="{HEIGHT}" role="img" '
+        f'aria-label="{escape(left)} {right}">'
+        f'<rect width="{first}" height="{HEIGHT}" fill="{GREY}"/>'
+        f'<rect x="{first}" width="{second}" height="{HEIGHT}" fill="{colour}"/>'
+        '<g fill="#fff" font-family="Verdana,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">'
+        f'<text x="{first / 2}" y="14">{escape(left)}</text><text x="{first + second / 2}" y="14">{right}</text>'
+        "</g></svg>\n"
+    )
