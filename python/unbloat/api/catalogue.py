@@ -18,7 +18,7 @@ def catalogue(kind: str | None = None) -> pd.DataFrame:
     Parameters
     ----------
     kind : str, optional
-        Only scenarios, papers, congestion_controls, window_controllers, classifiers, queues or links.
+        Only scenarios, papers, suites, congestion_controls, window_controllers, classifiers, queues or links.
 
     Returns
     -------

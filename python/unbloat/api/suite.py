@@ -101,8 +101,8 @@ def judge(
     Parameters
     ----------
     candidate : str or path
-        A congestion control, a window controller or a queue discipline by its name; a `.bpf.c` file; or `kernel:NAME`
-        for one that a kernel brings, with `on="vm"` or `on="kernel"`.
+        A congestion control, a window controller or a queue discipline by its name, or a `.bpf.c` file. With `on="vm"`
+        or `on="kernel"` it may be a kernel's own: `kernel:NAME`.
     suite : str or path
         A shipped suite, such as "rfc9743", or a folder with a `suite.toml`.
     criteria : sequence of str, optional

@@ -108,7 +108,7 @@ COMMANDS = [
         "list",
         LOOKING,
         "listing",
-        "List scenarios, congestion controls, window controllers, classifiers, queues, links, papers.",
+        "List scenarios, congestion controls, window controllers, classifiers, queues, links, papers, suites.",
     ),
     Entry("show", LOOKING, "listing", "Show one of them: its file, its parameters, its flows."),
     Entry("keys", LOOKING, "listing", "List the keys of a scenario file: values, defaults, meanings."),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -34,6 +34,7 @@ TITLES = {
     "queues": "queue disciplines",
     "links": "link models",
     "papers": "papers",
+    "suites": "suites",
 }
 """The kinds of the catalogue, with what their sections are called."""
 
@@ -83,7 +84,7 @@ def list_command(
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """List scenarios, congestion controls, window controllers, classifiers, queues, links, papers.
+    """List scenarios, congestion controls, window controllers, classifiers, queues, links, papers, suites.
 
     `unbloat show NAME` describes one of them, with its parameters.
     """
@@ -176,7 +177,7 @@ def from_file(file: Path) -> Thing:
 
 def described(kind: str, entry: Entry | Mechanism) -> Thing:
     """Add to an entry of the catalogue what it is, and where."""
-    from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
+    from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS, SUITES
 
     paths = {
         "congestion_controls": ALGORITHMS / "congestion" / f"{entry['name']}.bpf.c",
@@ -184,9 +185,10 @@ def described(kind: str, entry: Entry | Mechanism) -> Thing:
         "classifiers": ALGORITHMS / "classify" / f"{entry['name']}.bpf.c",
         "scenarios": SCENARIOS / f"{entry['name']}.toml",
         "papers": PAPERS / entry["name"],
+        "suites": SUITES / entry["name"],
     }
     path = paths.get(kind)
-    more = scenario_of(path) if kind == "scenarios" and path else paper_at(path) if kind == "papers" and path else {}
+    more = INSIDE[kind](path) if path and kind in INSIDE else {}
     return {"kind": kind, "path": str(path.resolve()) if path else None, **entry, **more}
 
 
@@ -210,6 +212,26 @@ def paper_at(folder: Path) -> Thing:
             "most_repeats": paper.seeds,
         },
     }
+
+
+def suite_at(folder: Path) -> Thing:
+    """Describe a suite: its criteria, and the mechanisms that it judges."""
+    from unbloat.suites.suite import suite_of
+
+    suite = suite_of(folder)
+    return {
+        "judges": suite.content.suite.judges,
+        "criteria": [{"name": each.id, "says": each.title, "source": each.source} for each in suite.criteria],
+    }
+
+
+def suite_lines(thing: Thing) -> list[str]:
+    """Draw the criteria of a suite."""
+    criteria = [line for each in thing["criteria"] for line in wrapped(f"{each['name']}: {each['says']}", 2, 4)]
+    return [
+        "\n".join(["Judges", *wrapped(", ".join(f"{each}s" for each in thing["judges"]), 2)]),
+        "\n".join(["Criteria (judge --criterion)", *criteria]),
+    ]
 
 
 def paper_lines(thing: Thing) -> list[str]:
@@ -237,6 +259,10 @@ def scenario_of(file: Path) -> Thing:
     return {"about": opening_comment(file.read_text()), **summary(file)}
 
 
+INSIDE: dict[str, Callable[[Path], Thing]] = {"scenarios": scenario_of, "papers": paper_at, "suites": suite_at}
+"""Functions that describe the contents of a kind's files."""
+
+
 def page(thing: Thing) -> str:
     """Describe one thing completely."""
     kind = TITLES[thing["kind"]].removesuffix("s")
@@ -248,6 +274,8 @@ def page(thing: Thing) -> str:
         )
     if thing["kind"] == "papers":
         parts += paper_lines(thing)
+    if thing["kind"] == "suites":
+        parts += suite_lines(thing)
     for title in ("run", "links", "flows", "axes"):
         if thing.get(title):
             parts.append("\n".join([title.capitalize(), *(line for row in thing[title] for line in row_lines(row))]))

@@ -1,4 +1,4 @@
-"""The catalogue of mechanisms, queue disciplines, link models, scenarios and papers."""
+"""The catalogue of mechanisms, queue disciplines, link models, scenarios, papers and suites."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from unbloat._core import InputError
 from unbloat.scenarios.keys import Takes
 from unbloat.scenarios.source import source_of
 from unbloat.system.core_types import Mechanism, Parameter, ScenarioKey
-from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS
+from unbloat.system.paths import ALGORITHMS, PAPERS, SCENARIOS, SUITES
 
 
 @final
@@ -34,7 +34,7 @@ class BesideTable(TypedDict):
 
 
 class Entry(TypedDict):
-    """A scenario, a mechanism, a discipline, a model of a link or a paper."""
+    """A scenario, a mechanism, a discipline, a model of a link, a paper or a suite."""
 
     name: str
     about: str
@@ -68,6 +68,7 @@ def catalogue() -> dict[str, Sequence[Entry | Mechanism]]:
         "queues": queues(keys),
         "links": links(keys),
         "papers": papers(),
+        "suites": suites(),
     }
 
 
@@ -207,17 +208,24 @@ def papers() -> list[Entry]:
     """List the papers that can be repeated."""
     entries: list[Entry] = []
     for file in sorted(PAPERS.glob("*/published.toml")):
-        paper = _paper_of(file.read_text(encoding="utf-8"))
+        paper = _head_of(file, "paper")
         about = f"{paper['title']} ({paper['authors']}; {paper['where']})"
         entries.append({"name": file.parent.name, "about": about})
     return entries
 
 
-def _paper_of(published: str) -> dict[str, str]:
-    """Read the table `paper` of a `published.toml`; the rest, which is long, only if that table is not the first."""
-    first = re.split(r"^\[(?!paper\])", published, maxsplit=1, flags=re.MULTILINE)[0]
-    paper: dict[str, str] | None = tomllib.loads(first).get("paper")
-    return paper or dict(tomllib.loads(published)["paper"])
+def suites() -> list[Entry]:
+    """List the suites of criteria."""
+    heads = ((file.parent.name, _head_of(file, "suite")) for file in sorted(SUITES.glob("*/suite.toml")))
+    return [{"name": name, "about": f"{head['title']} ({head['source']})"} for name, head in heads]
+
+
+def _head_of(file: Path, table: str) -> dict[str, str]:
+    """Read a table of a TOML file; the rest, which is long, only if that table is not the first."""
+    text = file.read_text(encoding="utf-8")
+    first = re.split(rf"^\[(?!{table}\])", text, maxsplit=1, flags=re.MULTILINE)[0]
+    head: dict[str, str] | None = tomllib.loads(first).get(table)
+    return head or dict(tomllib.loads(text)[table])
 
 
 TOP = ("duration", "warmup", "seed", "profile", "emulator")

@@ -49,8 +49,9 @@ class Candidate:
             return CONTROL.sub(lambda found: f"{_key(found, 'cc')} = {name}", scenario)
 
         def both(found: re.Match[str]) -> str:
-            # A case lists its keys on one line; a flow group has a line for each.
-            between = ", " if found["quote"] else "\n"
+            # A key has a line of its own, or is one of several in an inline table.
+            before = scenario[scenario.rfind("\n", 0, found.start()) + 1 : found.start()]
+            between = ", " if before.strip() else "\n"
             control = f'{_key(found, "cc")} = "{BESIDE_A_WINDOW_CONTROLLER}"'
             return f"{control}{between}{_key(found, 'window_controller')} = {name}"
 

@@ -116,10 +116,30 @@ def _settings(card: Card, criterion: Criterion) -> Table:
     )
 
 
-def side_by_side(cards: Sequence[Card]) -> Report:
-    """Lay out several candidates' verdicts on one suite beside each other."""
+def side_by_side(cards: Sequence[Card], *, in_short: bool = False) -> Report:
+    """Lay out several candidates' verdicts on one suite beside each other.
+
+    In short, there is a row for each candidate and a column for each criterion, with no sentences.
+    """
     data = {"cards": [card.as_dict() for card in cards]}
+    if in_short:
+        return Report([_in_short(cards)], data)
     return Report([*(card.headline() for card in cards), _criteria(cards)], data)
+
+
+def _in_short(cards: Sequence[Card]) -> Table:
+    """Write how many settings of each criterion a candidate misses; a pass is left empty."""
+    criteria = cards[0].suite.criteria
+    met = Column("met", "", [f"{card.counts()['pass']} of {len(criteria)}" for card in cards])
+    names = Column("candidate", "", [f"`{card.candidate.title}`" for card in cards])
+    return Table([names, met, *(Column(each.id, "", [_missed(card, each) for card in cards]) for each in criteria)])
+
+
+def _missed(card: Card, criterion: Criterion) -> str:
+    """Count the settings in which a candidate fails, of all; those that are undecided have a question mark."""
+    rows, verdict = card.of(criterion), card.verdict(criterion)
+    missed = sum(row.verdict == verdict for row in rows)
+    return "" if verdict == "pass" else f"{missed} of {len(rows)}{'' if verdict == 'fail' else ' ?'}"
 
 
 # ---------------------------------------------------------------- Badge

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
+from unbloat._core import GridPoint, InputError
 from unbloat.claims.batches import Batch, RepeatRule, measure, simulator
 from unbloat.claims.expressions import Selectors, calls, decide, describe, first_side
 from unbloat.claims.measurements import Measurements
@@ -82,7 +83,7 @@ def judge(suite: Suite, candidate: Candidate, manner: Manner) -> list[Judged]:
     simulate = simulator(on=manner.on, kernel=manner.kernel, cache=manner.cache, jobs=manner.jobs, stages=stages)
     seeds = suite.content.runs.seeds if manner.on == "simulator" else 1
     batches = [_batch(suite, candidate, name) for name in suite.scenarios()]
-    stages.expect([point.duration_s for batch in batches for point in batch.points() for _ in range(seeds)])
+    stages.expect([point.duration_s for batch in batches for point in _points(suite, batch) for _ in range(seeds)])
     found = measure(batches, RepeatRule(seeds), simulate)
     return [
         _judged(suite, criterion, rule, setting, found[rule.scenario])
@@ -92,8 +93,16 @@ def judge(suite: Suite, candidate: Candidate, manner: Manner) -> list[Judged]:
     ]
 
 
+def _points(suite: Suite, batch: Batch) -> list[GridPoint]:
+    """Read the grid points of a scenario; an error names the suite's file."""
+    try:
+        return batch.points()
+    except InputError as error:
+        raise InputError(str(error).replace("<text>", str(suite.file_of(batch.name)))) from None
+
+
 def _batch(suite: Suite, candidate: Candidate, scenario: str) -> Batch:
-    text = candidate.put_into(suite.text_of(scenario))
+    text = candidate.put_into(suite.file_of(scenario).read_text(encoding="utf-8"))
     rules = [rule for each in suite.criteria for rule in each.rules if rule.scenario == scenario]
     named = [call for rule in rules for call in calls(rule.claim)]
     over_time = any(is_over_time(call.name, call.selectors) for call in named)

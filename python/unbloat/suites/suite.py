@@ -122,9 +122,9 @@ class Suite:
         """List the scenarios that the rules measure."""
         return list(dict.fromkeys(rule.scenario for each in self.criteria for rule in each.rules))
 
-    def text_of(self, scenario: str) -> str:
-        """Read a scenario's file."""
-        return (self.folder / f"{scenario}.toml").read_text(encoding="utf-8")
+    def file_of(self, scenario: str) -> Path:
+        """Return the file of a scenario."""
+        return self.folder / f"{scenario}.toml"
 
 
 def suite_of(name: str | Path) -> Suite:
@@ -156,7 +156,7 @@ def _mistakes(suite: Suite) -> Iterator[tuple[Keys, str]]:
         seen.add(criterion.id)
         for place, rule in enumerate(criterion.rules):
             keys = ("criteria", number, "rules", place)
-            if not (suite.folder / f"{rule.scenario}.toml").is_file():
+            if not suite.file_of(rule.scenario).is_file():
                 yield (*keys, "scenario"), f"no file {rule.scenario}.toml beside it"
             try:
                 if not states(rule.claim):
