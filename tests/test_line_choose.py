@@ -11,9 +11,9 @@ from sentences import refused
 from unbloat import InputError
 from unbloat.line.applications import APPS
 from unbloat.line.choose import Choice, choose
-from unbloat.line.cures import NEEDS, Computer
+from unbloat.line.cures import NEEDS, Computer, cures
 from unbloat.line.home import draw, home_of
-from unbloat.line.trials import LEAVE
+from unbloat.line.trials import LEAVE, scores
 
 FEW = Computer("eth0", "cubic", ("cubic", "reno"), dict.fromkeys(NEEDS, True))
 
@@ -70,7 +70,9 @@ def test_a_bloated_line_is_cured_on_this_computer(at_home: Choice) -> None:
     by_name = {each.name: each for each in at_home.cures}
     for name in ("cake", "sorpc", "clpc"):
         cure = by_name[name]
-        assert cure.is_worth_it and cure.effects["call"].change > 1 and cure.sure == 0.8 and cure.draws == 3
+        assert cure.is_worth_it and cure.effects["call"].change > 1
+        assert cure.sure == (cure.draws + 1) / (cure.draws + 2)
+    assert at_home.best.draws == 3 and {each.draws for each in at_home.cures} == {2, 3}
     assert 4 < by_name["cake"].lost_percent < 12
     assert by_name["clpc"].lost_percent < 4 and by_name["clpc"].yields_percent > 50
     names = [each.name for each in at_home.cures]
@@ -129,10 +131,9 @@ def test_notes_name_what_was_left_out() -> None:
     assert {each.draws for each in found.cures} == {0, 1}
     late = next(each for each in found.cures if each.name == "clpc")
     assert late.not_simulated == "the time did not suffice"
-    assert found.notes[0] == snapshot(
-        "the simulator lacks illinois, the congestion control of today: cubic has its place"
+    assert found.notes == snapshot(
+        ("the simulator lacks illinois, the congestion control of today: cubic has its place",)
     )
-    assert found.notes[1].endswith("cures were simulated more often than the others")
 
 
 def test_draws_stay_in_their_ranges_and_begin_with_the_fit() -> None:
@@ -214,3 +215,13 @@ def test_wrong_input_is_refused(tmp_path: Path) -> None:
         home_of({"link": {"line": {"delay": "1ms", "queue": {}, "reverse": {}}}}, (), "cubic")
     with refused(InputError, "link.line.rate: 2mbit to 1mbit is not a range"):
         draw(home_of(DSL, (), "cubic"), {"link.line.rate": ["2mbit", "1mbit"]}, 1)
+
+
+def test_cures_have_scores_on_any_line() -> None:
+    found = {cure.name: cure for cure in cures(FEW, 1e6, 16e6)}
+    some = [found["cake"], found["reno"]]
+    scored = scores({"flows": [], **DSL}, some, "call", draws=1, cache=False)
+    assert scored.keys() == {LEAVE, "cake", "reno"} and scored[LEAVE] == 0
+    assert scored["cake"] > 0.2 > abs(scored["reno"])
+    late = scores(DSL, some[:1], "call", others=[{"app": {"kind": "udp", "rate": "2mbit"}}], draws=1, cache=False)
+    assert late["cake"] < 0.1, "others fill the line"

@@ -5,11 +5,17 @@ import os
 import runpy
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
+import line_cures
 import pytest
 from unbloat.lab.line_grades import Outcome
 from unbloat.lab.lines import Line, line
+from unbloat.line.cures import NEEDS, Computer, cures
+from unbloat.line.home import home_of
+from unbloat.line.trials import LEAVE
+from unbloat.scenarios.source import Source
 
 ROOT = Path(__file__).parents[1]
 TOOL = runpy.run_path(str(ROOT / "tools/lines"))
@@ -87,3 +93,34 @@ def test_simulated_samples_are_stored_with_their_waits(tmp_path: Path) -> None:
     assert set(waits) == {"down", "up", "both"} and seconds > 20
     assert waits["down"]["median_ms"] > 1
     assert json.loads(files.measurement.read_text())["phases"]["phase"] == ["idle", "down", "up", "both"]
+
+
+def test_cures_are_ranked_on_the_fit_and_scored_on_the_truth(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = min(READY, key=lambda each: each.truth.down.rate_mbps or (1e9,))
+    files = Files(tmp_path, slow, "simulator")
+    files.fitted.write_text(slow.text)
+    monkeypatch.setattr(line_cures, "DEBIAN", Computer("eth0", "cubic", ("cubic",), dict.fromkeys(NEEDS, False)))
+    fit = {"link.line.delay": [slow.truth.base_rtt_ms / 2e3] * 2, "fits": True, "residual_percent": 0.1}
+    outcome = {"answer": {"fit": fit, "queue": {"where": "beyond"}}, "loop_s": 40.0}
+    TOOL["add_cures"](slow, files, outcome, has_fall=False)
+    able = {"cake on the router", "fq_codel on the router", "tcp_notsent_lowat"}
+    assert set(outcome["scores"]) == {LEAVE, *able} and outcome["scores"][LEAVE] == 0
+    assert {each["name"] for each in outcome["answer"]["cures"] if each["draws"]} == {LEAVE, *able}
+    assert outcome["loop_s"] > 40 and files.read() == outcome
+    del outcome["scores"]
+    outcome["answer"]["fit"]["fits"] = False
+    TOOL["add_cures"](slow, files, outcome, has_fall=True)
+    assert "scores" not in outcome and "fall_ms" not in outcome, "nothing fits, so nothing is ranked"
+
+
+def test_the_fall_in_delay_is_that_of_the_loads_which_a_cure_reaches() -> None:
+    home = home_of(tomllib.loads(READY[0].text), (), "cubic")
+    (cake,) = (cure for cure in cures(line_cures.DEBIAN, 1e6, 16e6) if cure.name == "cake")
+    asked: list[str] = []
+
+    def shown(source: Source) -> float:
+        asked.extend(role for role in ("uploads", "downloads") if f'"{role}"' in (source.text or ""))
+        return 100.0 / len(asked)
+
+    assert line_cures.fall_ms(home, cake, shown) == 50.0
+    assert asked == ["uploads", "uploads"]

@@ -51,10 +51,15 @@ class Outcome(TypedDict, total=False):
     """The reason for a missing answer."""
     loop_s: float
     """Seconds of the whole loop: to measure, to fit and to choose."""
-    fall_ms: dict[str, float]
-    """The fall in loaded delay under the first cure: `predicted`, and `shown` by a stock kernel."""
+    fall_ms: dict[str, float] | None
+    """The fall in loaded delay under the best cure of this computer: `predicted`, and `shown` by a stock kernel.
+
+    It is None if none is worth it.
+    """
     scores: dict[str, float]
-    """How good each cure is on the true line, by name; more is better."""
+    """The score on the true line of each cure that the advice may name; more is better."""
+    alike: float
+    """Scores that differ by less are alike: a ranking leaves the line as it is for a smaller gain."""
     named_a_winner: bool
     """Whether a proof of a cure against itself named one."""
     effects: dict[str, float]
@@ -296,7 +301,7 @@ def _cure(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
         chosen, best = cures[0]["name"], max(scores, key=lambda name: scores[name])
         score = (scores[chosen],) * 2 if chosen in scores else None
         # More than the best is impossible.
-        yield Pair(chosen, score, (scores[best],) * 2, "", f"the best is {best}")
+        yield Pair(chosen, score, (scores[best] - outcome.get("alike", 0.0), scores[best]), "", f"the best is {best}")
 
 
 def _same(truth: Truth, outcome: Outcome) -> Iterator[Pair]:

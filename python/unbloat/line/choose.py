@@ -20,8 +20,7 @@ fitted line itself.
   `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
 * Pairs: the best cures of either direction also run together.
 
-Simulations stop when the budget of seconds is used. If it does not suffice for all draws of all cures, the best of the
-first draw continue.
+All cures have the first draws, and the best of them the others. Simulations stop when the budget of seconds is used.
 """
 
 from __future__ import annotations
@@ -37,7 +36,7 @@ from typing import Any, Literal
 from unbloat.line.applications import App, Flow, apps_named
 from unbloat.line.cures import LINE, Computer, Cure, Reaches, Where, cures
 from unbloat.line.home import LOADS, OWN, WAYS, Home, Ranges, Way, base_of, home_of
-from unbloat.line.trials import ALIKE, LEAVE, Costs, Trials, Values, gains_of, is_better, number_of, score_of
+from unbloat.line.trials import ALIKE, LEAVE, Costs, Trials, Values, gains_of, is_better, number_of
 from unbloat.system.paths import mechanism_names
 
 # ---------------------------------------------------------------- Answers
@@ -108,6 +107,8 @@ class Ranked:
     """What this computer lacks for it."""
     unknown: tuple[str, ...] = ()
     """Requirements that only root can check."""
+    cure: Cure | None = None
+    """The cure itself; None for the choice to change nothing."""
 
     @property
     def cost_percent(self) -> float:
@@ -210,13 +211,14 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
         openwrt=cure.openwrt,
         missing=cure.missing,
         unknown=cure.unknown,
+        cure=cure,
     )
     if cure.name in trials.failed or cure.name not in trials.found:
         why = trials.failed.get(cure.name) or cure.why_not or "this computer cannot load it"
         return replace(base, not_simulated=why)
     today, cured = trials.sides(cure)
     costs = Costs.of(today, cured)
-    score = score_of(today, cured, apps, cure)
+    score = trials.score(cure)
     # Transfers beside others vary by chance: the cost of a draw is that of all.
     weighed = costs.weighed(may_yield=cure.may_yield)
     agree = sum(
@@ -231,7 +233,7 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
         lost_percent=100 * costs.lost,
         harm_percent=100 * costs.harm,
         yields_percent=100 * costs.yields,
-        score=score - (ALIKE if cure.parts else 0.0),
+        score=score,
         sure=sure,
         draws=len(cured),
         is_worth_it=is_better(today, cured, apps) and score > ALIKE and sure > 0.5,
@@ -242,7 +244,7 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
 
 Told = Callable[[float, str], None]
 """Gets the share of the work that is done, and what is simulated, in words."""
-MOST_DRAWS, FEW_DRAWS = 12, 6
+MOST_DRAWS, FEW_DRAWS = 9, 4
 """Draws of each cure, at most; and those that the best cures should have where time is short."""
 FIRST_SHARE = 0.5
 """The first draw of all cures takes no more than this share of the time; cures at devices come first."""
@@ -250,8 +252,8 @@ AT_ONCE = 6
 """Cures that are simulated between two looks at the clock."""
 SCREEN_SHARE = 0.1
 """All cures get a second draw if the first took no more than this share of the time that is left."""
-LEAST_KEPT = 4
-"""Cures that continue after the first draw, at least."""
+LEAST_KEPT, MOST_KEPT = 4, 6
+"""Cures that continue after the first draws, at least and at most."""
 
 
 def choose(
@@ -316,8 +318,7 @@ def choose(
     search = _Search(trials, clock, told or (lambda _, __: None), draws)
     search.screen([cure for cure in every if cure.keys is not None and cure.can_load is not False])
     pairs = search.pair()
-    if count := search.go_on():
-        notes.append(f"{count} of {len(search.tried)} cures were simulated more often than the others")
+    search.go_on()
     ranked = [_ranked(cure, trials, apps) for cure in (*every, *pairs)]
     return _choice(ranked, trials, apps, notes, has_others=bool(others))
 
@@ -388,14 +389,10 @@ class _Search:
     def _going(self) -> list[Cure]:
         return [cure for cure in self.tried if cure.name not in self._trials.failed]
 
-    def go_on(self) -> int | None:
-        """Simulate further draws while there is time: of all cures, or else of the best, whose number it returns."""
-        going = sorted(self._going(), key=lambda cure: -self._trials.score(cure))
+    def go_on(self) -> None:
+        """Simulate further draws of the best cures, as many as there is time for."""
+        going = _best(sorted(self._going(), key=lambda cure: -self._trials.score(cure)), self._kept())
         more = self._draws - self._screened
-        count = None
-        if len(going) * min(more, FEW_DRAWS) * self._pace_s > self._clock.left_s:
-            going = _best(going, int(self._clock.left_s / max(self._pace_s, 1e-3) / FEW_DRAWS))
-            count = len(going)
         draw_s = self._pace_s * (len(going) + 1)
         for done in range(more):
             if draw_s > self._clock.left_s:
@@ -405,7 +402,12 @@ class _Search:
             self._trials.run([None, *going], self._screened + done)
             draw_s = time.monotonic() - begun
         self._tell(1.0, "")
-        return count
+
+    def _kept(self) -> int:
+        """Return how many cures continue: fewer where the time would not suffice for some draws of each."""
+        if math.isinf(self._clock.left_s):
+            return MOST_KEPT
+        return min(MOST_KEPT, int(self._clock.left_s / max(self._pace_s, 1e-3) / FEW_DRAWS))
 
 
 def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:

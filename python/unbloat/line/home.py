@@ -6,7 +6,7 @@ import math
 import random
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
@@ -40,7 +40,7 @@ FAR = "cubic"
 """The congestion control of servers and of other computers."""
 LEAST_S, MOST_S = 12.0, 90.0
 """The measured part of a run lasts so long at least and at most, unless the line is very fast."""
-MOST_PACKETS = 250_000
+MOST_PACKETS = 120_000
 """Packets of a run in both directions, about; a faster line is simulated for a shorter time."""
 SHORTEST_S = 6.0
 """The measured part of a run on the fastest lines."""
@@ -60,6 +60,8 @@ class Home:
     """Known traffic of others."""
     cc: str
     """The congestion control of uploads."""
+    radios: Mapping[str, Any] = field(default_factory=dict)
+    """The tables `wifi` of the line's scenario, if it is a radio."""
 
     def rate_bps(self, way: Way) -> float | None:
         """Return the lowest rate of a direction, of its policer too; None if it follows a recording."""
@@ -110,6 +112,7 @@ class Home:
             "name": LINE,
             "duration": f"{warmup + measured:g}s",
             "warmup": f"{warmup:g}s",
+            **({"wifi": self.radios} if self.radios else {}),
             "host": {HOST: {}, **({NEIGHBOUR: {}} if has_neighbour else {})},
             "link": {
                 DEVICE: open_link,
@@ -155,7 +158,7 @@ def home_of(line: str | Path | Mapping[str, Any], others: Sequence[Flow], cc: st
         for key in ("queue",) if name else ("delay", "queue"):
             if key not in table:
                 raise InputError(f"{where}: link.{LINE}{name} lacks {key}, which its cures are simulated with")
-    return Home(_placed(link, folder), tuple(others), cc)
+    return Home(_placed(link, folder), tuple(others), cc, content.get("wifi", {}))
 
 
 def _placed(table: Mapping[str, Any], folder: Path) -> dict[str, Any]:

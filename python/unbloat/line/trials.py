@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 from unbloat._core import InputError, RunError
-from unbloat.line.applications import App, Flow, sum_of
+from unbloat.line.applications import App, Flow, apps_named, sum_of
 from unbloat.line.cures import Cure
 from unbloat.line.home import (
+    CONNECTIONS,
     DOWNLOADS,
+    FAR,
     LOADS,
     OWN,
     THEIR_DOWNLOADS,
@@ -21,6 +24,7 @@ from unbloat.line.home import (
     Home,
     Ranges,
     draw,
+    home_of,
 )
 from unbloat.results.rows import Run
 from unbloat.runs import batch
@@ -46,6 +50,61 @@ def placed_keys(keys: Mapping[str, object], flows: Sequence[Flow]) -> dict[str, 
     return placed
 
 
+def trial(home: Home, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
+    """Return the scenario of a home under a load, today or with a cure."""
+    scenario = home.scenario(load, apps, drawn)
+    keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
+    return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
+
+
+def scores(
+    line: str | Path | Mapping[str, Any],
+    cures: Sequence[Cure],
+    wanted: str | Sequence[str],
+    *,
+    ranges: Ranges | None = None,
+    others: Sequence[Flow] = (),
+    cc: str = FAR,
+    draws: int = len(CONNECTIONS),
+    jobs: int | None = None,
+    cache: bool = True,
+) -> dict[str, float]:
+    """Score cures on any line for applications, as a choice scores them on the fitted one; more is better.
+
+    Parameters
+    ----------
+    line : path or dict
+        A scenario with one link `line`, whose rate may vary, and whose packets may be lost. Its flow groups do not
+        count.
+    cures : sequence of Cure
+        The cures, with the rates at which they would be loaded.
+    wanted : str or sequence of str
+        Applications, such as `"call,page"`.
+    ranges : dict, optional
+        The least and the most of the line's keys, between which draws after the first one lie.
+    others : sequence of dict
+        Flow groups of the traffic of others, which shares the line all the time.
+    cc : str
+        The congestion control of today's uploads.
+    draws : int
+        Draws, which differ in their number of connections, and in the place where a varying rate begins.
+    jobs : int, optional
+        Processes at a time.
+    cache : bool
+        Whether to reuse stored runs, and to store new ones.
+
+    Returns
+    -------
+    dict
+        Scores by the names of the cures; the choice to change nothing has 0. A cure that fails has none.
+
+    """
+    trials = Trials(home_of(line, others, cc), ranges or {}, apps_named(wanted), jobs, cache)
+    for number in range(draws):
+        trials.run([None, *cures], number)
+    return trials.scores(cures)
+
+
 class Trials:
     """The simulations of a home: today, and with each cure."""
 
@@ -67,7 +126,7 @@ class Trials:
         """Simulate cures, and today for None, with one draw."""
         drawn = draw(self._home, self._ranges, number)
         jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
-        sources = [self._source(cure, load, apps, drawn) for cure, load, apps in jobs]
+        sources = [trial(self._home, cure, load, apps, drawn) for cure, load, apps in jobs]
         rows = batch.run_all(
             sources,
             self._jobs,
@@ -87,8 +146,13 @@ class Trials:
             values.update(self._values(row["run"], load, apps))
 
     def score(self, cure: Cure) -> float:
-        """Return a cure's score over its draws."""
-        return score_of(*self.sides(cure), self._apps, cure)
+        """Return a cure's score over its draws; a pair must be better than one cure to rank before it."""
+        return score_of(*self.sides(cure), self._apps, cure) - (ALIKE if cure.parts else 0.0)
+
+    def scores(self, cures: Sequence[Cure]) -> dict[str, float]:
+        """Return the scores of cures by their names, with 0 for the choice to change nothing."""
+        known = [cure for cure in cures if cure.name in self.found and cure.name not in self.failed]
+        return {LEAVE: 0.0, **{cure.name: self.score(cure) for cure in known}}
 
     def changes_something(self, cure: Cure) -> bool:
         """Return whether a cure changes the applications at all."""
@@ -103,11 +167,6 @@ class Trials:
     def _groups_of(self, load: str) -> list[list[App]]:
         """Return the applications of each run; only loads that count have runs for one application."""
         return self._groups if load in OWN else self._groups[:1]
-
-    def _source(self, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
-        scenario = self._home.scenario(load, apps, drawn)
-        keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
-        return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
 
     def _values(self, run: Run, load: str, apps: Sequence[App]) -> Iterator[tuple[tuple[str, str], float]]:
         measured = run["duration_s"] - run["warmup_s"]

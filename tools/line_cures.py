@@ -1,0 +1,118 @@
+"""The steps of `tools/lines` about cures: the ranking, the score of each cure on the true line, and the fall in delay.
+
+A stock Debian computer has the measured line. So the ranking is the same wherever this runs.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import unbloat as ub
+from unbloat.lab.line_grades import Outcome
+from unbloat.lab.lines import Line
+from unbloat.line.applications import apps_named
+from unbloat.line.choose import BY_FAR, Choice, Ranked, choose
+from unbloat.line.cures import NEEDS, Computer, Cure, Reaches
+from unbloat.line.home import Home, draw, home_of
+from unbloat.line.trials import ALIKE, scores, trial
+from unbloat.scenarios.source import Source
+
+WANTED = "call,page"
+"""The applications of `unbloat line` if nobody names others."""
+DEBIAN = Computer(
+    device="eth0",
+    cc="cubic",
+    # The modules of the Linux that Debian ships, beside what is built in.
+    available=(
+        *("cubic", "reno", "bbr", "bic", "cdg", "dctcp", "highspeed", "htcp", "hybla", "illinois", "lp", "nv"),
+        *("scalable", "vegas", "veno", "westwood", "yeah"),
+    ),
+    has=dict.fromkeys(NEEDS, True),
+)
+"""The computer at the line: its kernel has every module of Debian, and loads BPF."""
+DRAWS = 3
+"""Draws of each cure on the true line: each number of connections, and three places in a rate that varies."""
+LOADS_OF: Mapping[Reaches, Sequence[str]] = {"uploads": ("up",), "downloads": ("down",), "everybody": ("up", "down")}
+"""The loads whose delay a cure is to change."""
+
+
+def ranked(fitted: Path, answer: Mapping[str, Any]) -> Choice | None:
+    """Rank cures of a fitted line, in simulations whose number no clock decides; None if no line fits."""
+    fit = answer.get("fit")
+    if not fit or not fit["fits"]:
+        return None
+    ranges = {key: span for key, span in fit.items() if key.startswith("link.")}
+    return choose(fitted, ranges, WANTED, DEBIAN, queue=answer["queue"]["where"], budget_s=None)
+
+
+def ranking_of(choice: Choice) -> dict[str, Any]:
+    """Return what `unbloat line --json` prints about a choice."""
+    return {"verdict": choice.verdict, "advice": choice.sentence, "cures": choice.json()}
+
+
+def scored(of: Line, choice: Choice) -> dict[str, float]:
+    """Score the cures of a choice on the true line, as they would be loaded.
+
+    A cure of this computer stands beside a router's less the lead that a router needs to be advised.
+    """
+    simulated = [each for each in choice.cures if each.draws and each.cure]
+    scenario = tomllib.loads(of.text)
+    found = scores(scenario, [each.cure for each in simulated if each.cure], WANTED, others=others(of), draws=DRAWS)
+    handicap = BY_FAR if choice.verdict == "host" else 0.0
+    at_routers = {each.name for each in simulated if each.where == "router"}
+    return {name: round(score - handicap * (name in at_routers), 4) for name, score in found.items()}
+
+
+def others(of: Line) -> list[dict[str, Any]]:
+    """Return the flow groups of others on a line, which go on as long as a trial lasts."""
+    return [
+        {key: value for key, value in flow.items() if key != "stop"} for flow in tomllib.loads(of.text)["flows"][1:]
+    ]
+
+
+def outcome_of_cures(of: Line, choice: Choice) -> Outcome:
+    """Return what the goal on the chosen cure is graded by."""
+    return {"scores": scored(of, choice), "alike": ALIKE}
+
+
+# ---------------------------------------------------------------- The fall in loaded delay
+
+Shown = Callable[[Source], float]
+"""Returns the loaded delay that a trial shows, in ms."""
+
+
+def first_here(choice: Choice) -> Ranked | None:
+    """Return the best cure that this computer can load, if one is worth it."""
+    return next((each for each in choice.cures if each.where == "host" and each.is_worth_it), None)
+
+
+def fall_of(of: Line, fitted: Path, choice: Choice) -> dict[str, float] | None:
+    """Return the fall in loaded delay that the fitted line predicts, and that a stock kernel shows on the true line."""
+    best = first_here(choice)
+    if best is None or best.cure is None:
+        return None
+    on_fit = home_of(fitted, (), DEBIAN.cc)
+    on_truth = home_of(tomllib.loads(of.text), others(of), DEBIAN.cc)
+    predicted = fall_ms(on_fit, best.cure, lambda source: loaded_ms(source, "simulator"))
+    shown = fall_ms(on_truth, best.cure, lambda source: loaded_ms(source, "vm"))
+    return {"predicted": round(predicted, 3), "shown": round(shown, 3)}
+
+
+def fall_ms(home: Home, cure: Cure, shown: Shown) -> float:
+    """Return the fall in loaded delay under a cure, with four connections in each loaded direction."""
+    apps = [app for app in apps_named(WANTED) if not app.is_alone]
+    first = draw(home, {}, 0)
+    loads = LOADS_OF[cure.reaches]
+    return fmean(
+        shown(trial(home, None, load, apps, first)) - shown(trial(home, cure, load, apps, first)) for load in loads
+    )
+
+
+def loaded_ms(source: Source, on: str) -> float:
+    """Return the mean round-trip time of the call's packets in a trial."""
+    flows = ub.Scenario(source).run(on=on, progress=False).flows
+    return float(flows.loc[flows["name"] == "call", "rtt_ms_mean"].iloc[0])
