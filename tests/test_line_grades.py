@@ -106,6 +106,8 @@ def test_added_milliseconds_and_rpm_follow_from_the_waits() -> None:
     answer = {"up": {"added_ms": 320.0, "rpm": 190}, "down": {"added_ms": 5.0}}
     assert verdict("added", FIFO, {"answer": answer, "waits": WAITS}) == "met"
     assert verdict("rpm", FIFO, {"answer": answer, "waits": WAITS}) == "met"
+    fair: dict[str, Waits] = {"up": {**WAITS["up"], "own_ms": 1000.0}}
+    assert verdict("rpm", FIFO, {"answer": answer, "waits": fair}) == "missed", "its own queue is longer"
     answer["up"] = {"added_ms": 340.0, "rpm": 230}
     assert verdict("added", FIFO, {"answer": answer, "waits": WAITS}) == "missed"
     assert verdict("rpm", FIFO, {"answer": answer, "waits": WAITS}) == "missed"

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from unbloat.line.measurement import COLUMNS, PHASES
+from unbloat.line.measurement import COLUMNS, PHASES, Measurement
 from unbloat.line.model import Line, Plan, Side, noisy, plan_for, scenario, simulate
 from unbloat.scenarios.source import source_of
 
@@ -40,6 +40,31 @@ def test_a_fair_queue_lets_probes_pass() -> None:
     found = simulate(DSL.replaced("up", discipline="fq_codel", buffer_bytes=0.0), SHORT)
     up = found.probes[found.probes["phase"] == "up"]["rtt_ms"]
     assert up.median() < 30 + 20
+
+
+def loaded_ms(found: Measurement) -> dict[str, float]:
+    """Return the median time of each kind of requests beside an upload."""
+    start_s = float(found.phases.set_index("phase")["start_s"]["up"])
+    mine = found.requests[(found.requests["phase"] == "up") & (found.requests["sent_s"] > start_s + 1)]
+    return dict(mine.groupby("kind")["http_ms"].median())
+
+
+def test_requests_on_loaded_connections_wait_in_their_own_queue() -> None:
+    fair = loaded_ms(simulate(DSL.replaced("up", discipline="fq_codel", buffer_bytes=0.0), SHORT))
+    assert fair["foreign"] < 60 < fair["self"]
+    fifo = loaded_ms(simulate(DSL, SHORT))
+    # What is behind a lost segment waits for the retransmission.
+    assert 0.9 < fifo["self"] / fifo["foreign"] < 2
+
+
+def test_requests_are_rarer_on_slow_lines() -> None:
+    slow = Line(Side(3e5, 60e3), Side(3e5, 60e3), 0.03)
+    counts = [
+        found.requests[found.requests["phase"] == "up"]["kind"].value_counts()
+        for found in (simulate(line, SHORT) for line in (slow, DSL))
+    ]
+    assert counts[0]["foreign"] * 3000 * 8 / 3 < 0.1 * 3e5
+    assert counts[1]["foreign"] > 2 * counts[0]["foreign"] and counts[1]["self"] > 2 * counts[0]["self"]
 
 
 def test_rates_change_when_the_line_says_so() -> None:

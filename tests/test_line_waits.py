@@ -1,19 +1,31 @@
 """The queues of a line laid beside a measurement: when it began, how long packets waited, what filled the buffer."""
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
-from unbloat.lab.line_waits import Queue, beginning, read_queues, waits_of_probes, waits_of_queues
+from unbloat.lab.line_waits import (
+    Queue,
+    beginning,
+    read_queues,
+    requests_of_streams,
+    waits_of_probes,
+    waits_of_queues,
+)
 from unbloat.lab.lines import Kind, Truth, Way
 from unbloat.line.measurement import COLUMNS, About, Measurement, measurement_of
+from unbloat.line.streams import Stream
 
 PHASES = pd.DataFrame({"phase": ["idle", "down", "up"], "start_s": [0.0, 2.0, 8.0], "stop_s": [1.0, 5.0, 11.0]})
 START_S = 1_000_000.0
 BEGAN_S = START_S + 1.5
 LONG_S = 15.0
+
+
+NO_TIMES = pd.DataFrame({"direction": [], "time_s": [], "delay_ms": []})
 
 
 def truth_of(kind: Kind) -> Truth:
@@ -43,22 +55,36 @@ def test_the_probes_tell_when_a_measurement_began() -> None:
 
 
 def test_the_waits_of_a_fifo_are_those_of_its_bytes() -> None:
-    waits = waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fifo"))
+    waits = waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fifo"), NO_TIMES)
     assert set(waits) == {"down", "up"}
     assert waits["down"]["median_ms"] == pytest.approx(80, abs=1)
     assert waits["up"]["trimmed_ms"] == pytest.approx(50, abs=1)
     assert (waits["down"]["down_filled"], waits["down"]["up_filled"], waits["up"]["up_filled"]) == (True, False, False)
 
 
+def test_packets_tell_what_requests_on_loaded_connections_take() -> None:
+    at_s = BEGAN_S + np.arange(0, 11, 0.02)
+    times = pd.concat(
+        pd.DataFrame({"direction": way, "time_s": at_s, "delay_ms": delay})
+        for way, delay in (("up", 90.0), ("down", 70))
+    )
+    waits = waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fifo"), times[times["direction"] == "up"])
+    assert waits["up"]["own_ms"] == pytest.approx(90)
+    waits = waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fifo"), times[times["direction"] == "down"])
+    assert waits["down"]["own_ms"] == pytest.approx(20.2 + 70)
+    # A request for a download waits on its way up, too.
+    assert waits["up"]["own_ms"] == pytest.approx(20.2 + 70 + 50.7, abs=1)
+
+
 def test_bytes_dropped_from_the_head_shorten_the_wait() -> None:
     queues = {**QUEUES, "down": queue_of(2, 5, 80_000, 2.0)}
     # Each step sends 10 kB and drops 3 kB.
-    waits = waits_of_queues(queues, PHASES, BEGAN_S, truth_of("drophead"))
+    waits = waits_of_queues(queues, PHASES, BEGAN_S, truth_of("drophead"), NO_TIMES)
     assert waits["down"]["median_ms"] == pytest.approx(80 * 10 / 13, abs=1)
 
 
 def test_a_fair_queue_s_length_says_nothing_about_one_flow() -> None:
-    assert waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fq_codel")) == {}
+    assert waits_of_queues(QUEUES, PHASES, BEGAN_S, truth_of("fq_codel"), NO_TIMES) == {}
 
 
 def measured(up: np.ndarray, down: np.ndarray, resent: float = 0.0) -> Measurement:
@@ -98,6 +124,22 @@ def test_a_buffer_without_a_time_of_its_own_is_full_if_it_overflows() -> None:
     full, empty = (waits_of_probes(measured(delays, delays, resent), truth) for resent in (1.0, 0.0))
     assert full["up"]["up_filled"] and not full["up"]["down_filled"]
     assert not empty["up"]["up_filled"]
+
+
+def test_a_request_on_a_loaded_connection_takes_as_long_as_its_segment_and_all_before_it() -> None:
+    sent_s = np.arange(0, 3, 0.01)
+    ends = 1000.0 * (1 + np.arange(len(sent_s)))
+    stream = Stream(sent_s, ends, sent_s + 0.05, ends)
+    assert stream.delays_ms(np.array([1.0, 1.005, 2.995])) == pytest.approx([50, 55, math.nan], nan_ok=True)
+    # One lost segment: what was sent behind it is acknowledged together with it.
+    is_late = (sent_s > 1.49) & (sent_s < 1.7)
+    held = Stream(sent_s, ends, np.append(sent_s[~is_late] + 0.05, 1.76), np.append(ends[~is_late], ends[169]))
+    held = Stream(
+        sent_s, ends, *(column[np.argsort(held.positions)] for column in (held.acknowledged_s, held.positions))
+    )
+    assert held.delays_ms(np.array([1.5, 1.6])) == pytest.approx([260, 160])
+    times = requests_of_streams({"idle": [], "down": [stream], "up": []}, PHASES)
+    assert times == {"down": pytest.approx(50, abs=1)}
 
 
 def test_queues_are_read_from_a_file(tmp_path: Path) -> None:

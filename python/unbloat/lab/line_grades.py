@@ -7,7 +7,7 @@ import tomllib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal, NotRequired, TypedDict
 
 from unbloat import _core
 from unbloat._core import InputError
@@ -36,6 +36,8 @@ class Waits(TypedDict):
     """The median time that a sparse packet and its answer waited, both directions together."""
     trimmed_ms: float
     """The mean without the longest twentieth, as in the draft's RPM."""
+    own_ms: NotRequired[float]
+    """The trimmed mean of the time from when data is written to a loaded connection until all of it is there."""
     up_filled: bool
     """Whether the queue was full at some time in the phase."""
     down_filled: bool
@@ -286,7 +288,8 @@ def _rpm(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
         table = _at(outcome["answer"], *place)
         waits = outcome.get("waits", {}).get(phase)
         if table and waits and "rpm" in table:
-            rpm = 60e3 / (truth.base_rtt_ms + truth.probe_ms + waits["trimmed_ms"])
+            new_ms = truth.base_rtt_ms + truth.probe_ms + waits["trimmed_ms"]
+            rpm = 60e3 / ((new_ms + waits.get("own_ms", new_ms)) / 2)
             yield Pair(" ".join(place), _span(table["rpm"]), (rpm, rpm), "RPM")
 
 

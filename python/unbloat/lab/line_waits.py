@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 from unbloat.lab.line_grades import Waits
 from unbloat.lab.lines import Truth, Way
 from unbloat.lab.random_scenarios import PACKET_BYTES
-from unbloat.line.measurement import Measurement
+from unbloat.line.measurement import Measurement, PhaseName
+from unbloat.line.streams import Stream
 
 if TYPE_CHECKING:
     import numpy as np
@@ -116,11 +117,12 @@ def _both_ms(queues: Mapping[str, Queue], waits: Mapping[str, Numbers], at_s: Nu
 
 
 def waits_of_queues(
-    queues: Mapping[str, Queue], phases: pd.DataFrame, began_s: float, truth: Truth
+    queues: Mapping[str, Queue], phases: pd.DataFrame, began_s: float, truth: Truth, times: pd.DataFrame
 ) -> dict[str, Waits]:
-    """Return what the queues of an emulated link say about each phase of load.
+    """Return what the queues of an emulated link say about each phase of load, and `times` of loaded connections.
 
-    The length of a fair queue does not say how long the packets of one flow wait, so it says nothing.
+    The length of a fair queue does not say how long the packets of one flow wait, so it says nothing. The times are
+    those that `unbloat.lab.near_packets` wrote; the table may be empty.
     """
     import numpy as np
 
@@ -137,6 +139,13 @@ def waits_of_queues(
         sums = _both_ms(queues, waits, grid)
         filled = {way: _dropped(queues[way], began_s + start_s, began_s + stop_s) for way in WAYS}
         found[phase] = _waits(sums, filled["up"], filled["down"])
+        own = times[times["time_s"].between(began_s + late_s, began_s + stop_s)]
+        up_ms = own.loc[own["direction"] == "up", "delay_ms"]
+        down = own[own["direction"] == "down"]
+        # A request for a download's connection goes up first, as a sparse packet.
+        before_ms = np.interp(down["time_s"], queues["up"].time_s, waits["up"]) + truth.base_rtt_ms + truth.probe_ms
+        if len(own):
+            found[phase]["own_ms"] = round(_trimmed([*up_ms, *(down["delay_ms"] + before_ms)]), 4)
     return found
 
 
@@ -178,12 +187,36 @@ def _was_filled(measured: Measurement, truth: Truth, way: str, phase: str, waits
     return truly.buffer_bytes is None or bool((rows["retransmits"][mine] > 0).any())
 
 
+def requests_of_streams(streams: Mapping[PhaseName, Sequence[Stream]], phases: pd.DataFrame) -> dict[PhaseName, float]:
+    """Return the trimmed mean of the times that a request on a loaded connection takes in each phase of load.
+
+    The request may begin at every step of the last two thirds, on every connection that is open then.
+    """
+    import numpy as np
+
+    found: dict[PhaseName, float] = {}
+    for phase, start_s, stop_s in phases[["phase", "start_s", "stop_s"]].itertuples(index=False):
+        grid = np.arange(WARM_UP * (stop_s - start_s), stop_s - start_s, STEP_S)
+        each = [stream.delays_ms(grid[grid >= stream.sent_s[0]]) for stream in streams[phase] if len(stream.sent_s)]
+        known = np.concatenate([delays[np.isfinite(delays)] for delays in each] or [np.zeros(0)])
+        if len(known):
+            found[phase] = round(_trimmed(known), 4)
+    return found
+
+
 def _waits(sums_ms: Numbers | Sequence[float], up_filled: bool, down_filled: bool) -> Waits:
     import numpy as np
 
     return {
         "median_ms": round(float(np.median(sums_ms)), 4),
-        "trimmed_ms": round(float(np.mean(np.sort(sums_ms)[: max(1, int(TRIMMED * len(sums_ms)))])), 4),
+        "trimmed_ms": round(_trimmed(sums_ms), 4),
         "up_filled": up_filled,
         "down_filled": down_filled,
     }
+
+
+def _trimmed(values: Numbers | Sequence[float]) -> float:
+    """Return the mean without the longest twentieth."""
+    import numpy as np
+
+    return float(np.mean(np.sort(values)[: max(1, int(TRIMMED * len(values)))]))

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from unbloat import _core
 from unbloat.line.measurement import DIRECTIONS, About, Direction, Measurement, PhaseName, measurement_of
+from unbloat.line.streams import Stream, read_streams
 from unbloat.scenarios.source import written
 from unbloat.system.paths import ALGORITHMS
 
@@ -48,6 +50,24 @@ PAYLOAD_BYTES = 1448
 """The payload of a full packet with timestamps."""
 LOAD: dict[PhaseName, tuple[Direction, ...]] = {"idle": (), "down": ("down",), "up": ("up",), "both": ("down", "up")}
 """The directions that carry load in each phase."""
+FOREIGN_BYTES, FOREIGN_SHARE = 1500, 0.02
+"""The bytes of a request on a new connection in one direction, and the share of the slower one for such requests."""
+OWN_BYTES, OWN_SHARE = 120, 0.04
+"""The bytes of a request on a loaded connection in one direction, and the share for such requests."""
+LEAST_RATIO, LEAST_BPS = 0.2, 250e3
+"""A direction that nothing has loaded yet counts as so much slower than the other, but as fast as nearly all lines."""
+FIRST_ASKED_S = 0.25
+"""When the first requests of a phase are sent."""
+LEAST_PAUSE_S, MOST_PAUSE_S = 0.02, 3.0
+"""The least and the longest time between two requests of a kind."""
+UNKNOWN_PAUSE_S = 0.2
+"""The time between requests while the rate is unknown."""
+IDLE_PAUSE_S = 0.5
+"""The time between requests on the empty line."""
+INTERVAL_S = 0.5
+"""The time over which the client averages goodputs."""
+LEAST_SHARE_BPS = 2e6
+"""The goodput that a connection should have; one more opens only if all can have it."""
 LONGEST_WAIT_S = 8.0
 """How long an answer is waited for after the last probe."""
 
@@ -177,7 +197,7 @@ class Plan:
     more: int = 2
     """The connections that open each second until goodput is stable."""
     most: int = 16
-    """The most connections in one direction."""
+    """The most connections in one direction; fewer open on slow lines."""
     cc: str = "cubic"
     """The congestion control of both ends."""
     far_reports: bool = True
@@ -198,21 +218,32 @@ def plan_for(budget_bytes: float = 100e6, **options: Any) -> Plan:
     return Plan(**{**seconds, "phase_bytes": budget_bytes / 3.4, **options})
 
 
-def simulate(line: Line | Mapping[str, Any], plan: Plan | None = None, *, seed: int = 1) -> Measurement:
+def simulate(
+    line: Line | Mapping[str, Any],
+    plan: Plan | None = None,
+    *,
+    seed: int = 1,
+    streams: dict[PhaseName, list[Stream]] | None = None,
+) -> Measurement:
     """Measure a line in the simulator; return the tables that the client makes of a real line.
 
-    The line may be a scenario with a link `line`, whose flows are cross traffic: they run in every phase.
+    The line may be a scenario with a link `line`, whose flows are cross traffic: they run in every phase. `streams`
+    receives the packets of the loaded connections of each phase, in seconds since its load began.
     """
     plan = plan or plan_for()
     base = {"link": {LINK: line.link()}, "flows": []} if isinstance(line, Line) else dict(line)
     tables: Tables = {}
+    best_bps: dict[Direction, float] = {}
     time_s = 0.0
     sent = received = 0
     for number, phase in enumerate(LOAD):
         if plan.seconds(phase) <= 0:
             continue
-        made = _Phase(base, plan, phase, time_s, seed + number)
+        made = _Phase(base, plan, phase, time_s, seed + number, has_streams=True)
+        made.best_bps = best_bps
         made.run()
+        if streams is not None:
+            streams[phase] = made.streams
         for name, columns in made.tables().items():
             table = tables.setdefault(name, {})
             for column, values in columns.items():
@@ -262,6 +293,8 @@ class _Phase:
         start_s: float,
         seed: int,
         wait_s: float = LONGEST_WAIT_S,
+        *,
+        has_streams: bool = False,
     ) -> None:
         self._base = base
         self._plan = plan
@@ -269,6 +302,9 @@ class _Phase:
         self._start_s = start_s
         self._seed = seed
         self._wait_s = wait_s
+        self._has_streams = has_streams
+        self.streams: list[Stream] = []
+        self.best_bps: dict[Direction, float] = {}
         self._load_s = plan.seconds(phase)
         known = plan.starts.get(phase)
         self._is_known = known is not None
@@ -279,9 +315,10 @@ class _Phase:
 
     def run(self) -> None:
         """Simulate, with more connections each second until goodput is stable."""
-        self._simulate(self._wait_s if self._is_known or self._phase == "idle" else 0.0)
         if self._is_known or self._phase == "idle":
+            self._finish()
             return
+        self._simulate(0.0)
         self._shorten()
         growing = set(LOAD[self._phase])
         for second in range(1, math.ceil(self._load_s)):
@@ -289,7 +326,7 @@ class _Phase:
                 break
             added = False
             for each in list(growing):
-                room = self._plan.most - len(self._starts[each])
+                room = self._most(each, second) - len(self._starts[each])
                 if room <= 0 or self._is_stable(each, second):
                     growing.discard(each)
                 else:
@@ -300,7 +337,25 @@ class _Phase:
             if added:
                 self._simulate(0.0)
                 self._shorten()
-        self._simulate(self._wait_s)
+        self._finish()
+
+    def _finish(self) -> None:
+        """Simulate until the last answers are there."""
+        if not self._has_streams:
+            self._simulate(self._wait_s)
+            return
+        with TemporaryDirectory(prefix="unbloat-") as folder:
+            trace = Path(folder) / "trace.pcapng"
+            self._simulate(self._wait_s, trace)
+            self.streams = read_streams(trace, len(self._flows))
+
+    def _most(self, direction: Direction, second: float) -> int:
+        """Return how many connections are useful at the rate that a direction has: each should carry its share."""
+        import numpy as np
+
+        before, after = np.interp([second - INTERVAL_S, second], *self._goodput(direction))
+        useful = int(float(after - before) * 8 / INTERVAL_S / LEAST_SHARE_BPS)
+        return min(max(self._plan.first, useful), self._plan.most)
 
     def _shorten(self) -> None:
         """End the phase when its bytes have been carried."""
@@ -351,11 +406,12 @@ class _Phase:
             "flows": [*flows, *cross],
         }
 
-    def _simulate(self, wait_s: float) -> None:
+    def _simulate(self, wait_s: float, trace: Path | None = None) -> None:
         import numpy as np
 
         point = _core.parse(written(self._scenario(wait_s)), Path.cwd(), ())[0]
-        record, series = point.run(ALGORITHMS, series_ns=round(self._step_s() * 1e9))
+        step_ns = round(self._step_s() * 1e9)
+        record, series = point.run(ALGORITHMS, series_ns=step_ns, pcap=trace, pcap_headers_only=True)
         self._record = json.loads(record)
         assert series is not None
         columns = {name: np.frombuffer(raw, kind) for name, (kind, raw) in series["flows"].items()}
@@ -491,29 +547,62 @@ class _Phase:
         return rows
 
     def _requests(self, sent: Numbers, rtt: Numbers) -> dict[str, list[object]]:
-        """Make requests of what probes and loaded connections saw at that time: a new connection's packets are few."""
+        """Make requests when the client sends them: each part takes what packets took that were sent at that time."""
         import numpy as np
 
+        known = np.isfinite(rtt)
         rows: dict[str, list[object]] = {
             name: [] for name in ("phase", "kind", "sent_s", "tcp_ms", "tls_ms", "http_ms")
         }
-        for number in range(0, len(sent), max(1, round(0.25 / self._plan.probe_s))):
-            foreign = [float(rtt[number])] * 3
-            loaded = [
-                series["rtt_ms"][min(number, len(series["rtt_ms"]) - 1)]
-                for series in self._series[:-2]
-                if len(series["rtt_ms"])
-            ]
-            loaded = [each for each in loaded if not math.isnan(each)]
-            of_self = [math.nan, math.nan, float(np.median(loaded))] if loaded else None
-            for kind, times in (("foreign", foreign), ("self", of_self)):
-                if times is not None:
-                    rows["phase"].append(self._phase)
-                    rows["kind"].append(kind)
-                    rows["sent_s"].append(self._start_s + float(sent[number]))
-                    for name, value in zip(("tcp_ms", "tls_ms", "http_ms"), times, strict=True):
-                        rows[name].append(value)
+
+        def add(kind: str, at_s: float, *times_ms: float) -> None:
+            for name, value in zip(rows, (self._phase, kind, self._start_s + at_s, *times_ms), strict=True):
+                rows[name].append(value)
+
+        ticks = np.arange(FIRST_ASKED_S, self._load_s, LEAST_PAUSE_S)
+        slower_bps = self._slower_bps(ticks)
+        for at_s in self._asked(ticks, slower_bps, FOREIGN_BYTES, FOREIGN_SHARE):
+            times_ms: list[float] = []
+            for _ in range(3):
+                begin_s = at_s + sum(times_ms) / 1e3
+                times_ms.append(float(np.interp(begin_s, sent[known], rtt[known])) if known.any() else math.nan)
+            add("foreign", at_s, *times_ms)
+        for number, at_s in enumerate(self._asked(ticks, slower_bps, OWN_BYTES, OWN_SHARE)):
+            opened = [stream for (_, start), stream in zip(self._flows, self.streams, strict=False) if start <= at_s]
+            if opened:
+                took_ms = opened[number % len(opened)].delays_ms(np.array([at_s]))[0]
+                add("self", at_s, math.nan, math.nan, float(took_ms))
         return rows
+
+    def _slower_bps(self, at_s: Numbers) -> Numbers:
+        """Return the best rate so far of the slower direction at each time; 0 while it is unknown."""
+        import numpy as np
+
+        best = {way: np.full(len(at_s), value) for way, value in self.best_bps.items()}
+        for way in LOAD[self._phase]:
+            times, sums = self._goodput(way)
+            since_s = np.maximum(0.0, at_s - INTERVAL_S)
+            rates = (np.interp(at_s, times, sums) - np.interp(since_s, times, sums)) * 8 / (at_s - since_s)
+            best[way] = np.maximum(np.maximum.accumulate(rates), best.get(way, 0.0))
+            self.best_bps[way] = float(best[way].max(initial=0.0))
+        slower = np.minimum.reduce(list(best.values()) or [np.zeros(len(at_s))])
+        if len(best) < len(DIRECTIONS):
+            slower = np.maximum(LEAST_RATIO * slower, np.minimum(slower, LEAST_BPS))
+        return slower
+
+    def _asked(self, at_s: Numbers, slower_bps: Numbers, each_bytes: int, share: float) -> Iterator[float]:
+        """Yield when requests of a kind are sent: so often that they take a share of the slower direction."""
+        import numpy as np
+
+        pauses = np.clip(each_bytes * 8 / (share * np.maximum(slower_bps, 1.0)), LEAST_PAUSE_S, MOST_PAUSE_S)
+        pauses = np.where(slower_bps > 0, pauses, UNKNOWN_PAUSE_S)
+        if self._phase == "idle":
+            pauses = np.full(len(at_s), IDLE_PAUSE_S)
+        last_s = -math.inf
+        for now_s, pause_s in zip(at_s, pauses, strict=True):
+            if now_s >= last_s + pause_s - 1e-9:
+                yield float(now_s)
+                last_s = now_s
 
 
 def _from(link: Mapping[str, Any], start_s: float) -> dict[str, Any]:

@@ -33,7 +33,10 @@ class Loaded:
     loaded_rtt_ms: float | None
     """Median round-trip time of probes."""
     added_ms: float | None
-    """How much longer that is than on the empty line."""
+    """How much longer that is than the least round-trip time of the measurement, that of the empty line.
+
+    Where others use the line, the idle phase has a queue already; what they add counts too.
+    """
     jitter_ms: float | None
     """Mean difference between the round-trip times of neighbouring probes."""
     rpm: float | None
@@ -61,15 +64,16 @@ def summary(measurement: Measurement) -> Summary:
     """Compute the numbers of a measurement; those that lack samples are None."""
     idle = probes_of(measurement, "idle", 0.0)
     idle_rtt = _median(idle["rtt_ms"])
+    least_rtt = _least(_all_probes(measurement)["rtt_ms"])
     loads = {
-        (phase, direction): _loaded(measurement, phase, direction, idle_rtt)
+        (phase, direction): _loaded(measurement, phase, direction, least_rtt)
         for phase, direction in LOADS
         if (measurement.phases["phase"] == phase).any()
     }
     return Summary(idle_rtt, opinion(idle), loads)
 
 
-def _loaded(measurement: Measurement, phase: PhaseName, direction: Direction, idle_rtt: float | None) -> Loaded:
+def _loaded(measurement: Measurement, phase: PhaseName, direction: Direction, least_rtt: float | None) -> Loaded:
     probes = probes_of(measurement, phase, WARM_UP)
     rtt = _median(probes["rtt_ms"])
     steps = probes["rtt_ms"].dropna().diff().abs().dropna()
@@ -77,7 +81,7 @@ def _loaded(measurement: Measurement, phase: PhaseName, direction: Direction, id
     return Loaded(
         rate_mbps=_rate_mbps(measurement, phase, direction),
         loaded_rtt_ms=rtt,
-        added_ms=None if rtt is None or idle_rtt is None else max(0.0, rtt - idle_rtt),
+        added_ms=None if rtt is None or least_rtt is None else rtt - least_rtt,
         jitter_ms=float(steps.mean()) if len(steps) else None,
         rpm=_rpm(measurement, phase),
         confidence=_confidence(goodputs, probes),
@@ -98,10 +102,7 @@ def bounds_of(measurement: Measurement, phase: PhaseName, warm_up: float) -> tup
 def probes_of(measurement: Measurement, phase: PhaseName, warm_up: float) -> pd.DataFrame:
     """Return the probes of a phase; without a UDP echo, the TCP handshakes of its requests take their place."""
     start, stop = bounds_of(measurement, phase, warm_up)
-    probes = measurement.probes
-    if probes.empty:
-        new = measurement.requests[measurement.requests["kind"] == "foreign"]
-        probes = new.rename(columns={"tcp_ms": "rtt_ms"})
+    probes = _all_probes(measurement)
     return probes[probes["sent_s"].between(start, stop)].sort_values("sent_s")
 
 
@@ -109,6 +110,13 @@ def loss_percent_of(measurement: Measurement, probes: pd.DataFrame) -> float | N
     """Return the share of a measurement's probes without an answer; None where they do not tell."""
     is_known = len(probes) and not measurement.probes.empty and not measurement.about.is_capture
     return float(100 * probes["rtt_ms"].isna().mean()) if is_known else None
+
+
+def _all_probes(measurement: Measurement) -> pd.DataFrame:
+    if not measurement.probes.empty:
+        return measurement.probes
+    new = measurement.requests[measurement.requests["kind"] == "foreign"]
+    return new.rename(columns={"tcp_ms": "rtt_ms"})
 
 
 def _rate_mbps(measurement: Measurement, phase: PhaseName, direction: Direction) -> float | None:
@@ -159,11 +167,21 @@ def _confidence(goodputs: list[float], probes: pd.DataFrame) -> str:
 
 
 def _rpm(measurement: Measurement, phase: PhaseName) -> float | None:
-    """Return the responsiveness: a minute over the mean of requests on new and on loaded connections."""
+    """Return the responsiveness: a minute over the mean of requests on new and on loaded connections.
+
+    Each part of a request counts if it began after the warm-up and before the load ended. If no part did, those of
+    requests that began then count.
+    """
     start, stop = bounds_of(measurement, phase, WARM_UP)
-    rows = measurement.requests[measurement.requests["sent_s"].between(start, stop)]
-    new, own = rows[rows["kind"] == "foreign"], rows[rows["kind"] == "self"]
-    parts = [*(_trimmed(new[column]) for column in ("tcp_ms", "tls_ms", "http_ms")), _trimmed(own["http_ms"])]
+    new, own = (measurement.requests[measurement.requests["kind"] == kind] for kind in ("foreign", "self"))
+    is_new = new["sent_s"].between(start, stop)
+    began = new["sent_s"]
+    parts = []
+    for column in ("tcp_ms", "tls_ms", "http_ms"):
+        is_within = began.between(start, stop)
+        parts.append(_trimmed(new.loc[is_within if is_within.any() else is_new, column]))
+        began = began + new[column] / 1e3
+    parts.append(_trimmed(own.loc[own["sent_s"].between(start, stop), "http_ms"]))
     known = [part for part in parts if part is not None]
     if len(known) < len(parts):
         return None
@@ -172,9 +190,14 @@ def _rpm(measurement: Measurement, phase: PhaseName) -> float | None:
 
 
 def _trimmed(values: pd.Series[float]) -> float | None:
-    """Return the mean without the longest delays."""
+    """Return the mean without the longest twentieth of the delays; of fewer than twenty, all count."""
     known = values.dropna().sort_values()
-    return float(known.iloc[: max(1, math.floor(TRIMMED * len(known)))].mean()) if len(known) else None
+    return float(known.iloc[: math.ceil(TRIMMED * len(known))].mean()) if len(known) else None
+
+
+def _least(values: pd.Series[float]) -> float | None:
+    known = values.dropna()
+    return float(known.min()) if len(known) else None
 
 
 def _median(values: pd.Series[float]) -> float | None:

@@ -1,0 +1,195 @@
+"""Times of requests on loaded connections, from the packets at the near end of an emulated line.
+
+    python -m unbloat.lab.near_packets FILE        beside `unbloat line`, until a signal ends it
+
+The program watches the near end's device. At the end it writes a table: for each connection with load and every 20 ms,
+how long what was written then took. Uploads tell it alone. Downloads need the far end's clock, which its timestamps
+tell if `net.ipv4.tcp_timestamps` is 2 there.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import struct
+import sys
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from unbloat.line.streams import Stream
+from unbloat.system.files import write_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STEP_S = 0.02
+"""The time between two requests in the table."""
+LOAD_BYTES = 100_000
+"""Connections that carry less do not count as load."""
+TICK_S = 1e-3
+"""The unit of TCP's timestamps."""
+IP, TCP = 0x0800, 6
+HEAD_BYTES = 120
+"""The headers of IP and TCP fit in."""
+SO_TIMESTAMPNS = 35
+SYN = 2
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A TCP packet at the near end."""
+
+    time_s: float
+    """The time of day."""
+    is_out: bool
+    """This end sent it."""
+    port: int
+    """This end's."""
+    number: int
+    """The sequence number."""
+    payload: int
+    answer: int
+    """The acknowledged number."""
+    ticks: int | None
+    """The sender's timestamp."""
+
+
+def segment(time_s: float, is_out: bool, packet: bytes) -> Segment | None:
+    """Read an IPv4 packet, of which the headers suffice; None if it has no TCP, or opens a connection."""
+    ip_bytes = (packet[0] & 15) * 4
+    if packet[9] != TCP or len(packet) < ip_bytes + 20:
+        return None
+    total = int.from_bytes(packet[2:4], "big")
+    source, target, number, answer, offset, flags = struct.unpack_from(">HHIIBB", packet, ip_bytes)
+    head = (offset >> 4) * 4
+    if flags & SYN:
+        return None
+    ticks = _timestamp(packet[ip_bytes + 20 : ip_bytes + head])
+    return Segment(time_s, is_out, source if is_out else target, number, total - ip_bytes - head, answer, ticks)
+
+
+def _timestamp(options: bytes) -> int | None:
+    """Return the timestamp among the options of TCP."""
+    at = 0
+    while at < len(options) and options[at] != 0:
+        if options[at] == 1:
+            at += 1
+        elif options[at] == 8 and at + 6 <= len(options):
+            return int.from_bytes(options[at + 2 : at + 6], "big")
+        else:
+            at += max(2, options[at + 1] if at + 1 < len(options) else 2)
+    return None
+
+
+@dataclass
+class _Half:
+    """One direction of a connection: positions in its stream, when they were sent, and when all before was there."""
+
+    first: int | None = None
+    sent_s: list[float] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)
+    there_s: list[float] = field(default_factory=list)
+    positions: list[int] = field(default_factory=list)
+    early: dict[int, int] = field(default_factory=dict)
+    """Segments that wait for one before them: their ends by their beginnings."""
+
+    def place(self, number: int) -> int:
+        """Return a position in the stream."""
+        if self.first is None:
+            self.first = number
+        return (number - self.first) % (1 << 32)
+
+    def sends(self, time_s: float, end: int) -> None:
+        """Note new data."""
+        if end < 1 << 31 and end > (self.ends[-1] if self.ends else 0):
+            self.sent_s.append(time_s)
+            self.ends.append(end)
+
+    def is_there(self, time_s: float, position: int) -> None:
+        """Note that all data before a position is there."""
+        if position < 1 << 31 and position > (self.positions[-1] if self.positions else 0):
+            self.there_s.append(time_s)
+            self.positions.append(position)
+
+    def arrives(self, time_s: float, start: int, end: int) -> None:
+        """Note a segment, which fills a gap, or comes too early."""
+        known = self.positions[-1] if self.positions else 0
+        if start > known:
+            self.early[start] = max(end, self.early.get(start, 0))
+            return
+        known = max(known, end)
+        for begin in sorted(self.early):
+            if begin > known:
+                break
+            known = max(known, self.early.pop(begin))
+        self.is_there(time_s, known)
+
+    def stream(self) -> Stream:
+        """Return what was noted."""
+        import numpy as np
+
+        return Stream(*(np.array(each, float) for each in (self.sent_s, self.ends, self.there_s, self.positions)))
+
+
+def times_of(segments: Iterable[Segment]) -> pd.DataFrame:
+    """Return how long requests take on each loaded connection: `direction`, `time_s`, `delay_ms`.
+
+    Those of uploads are round trips. Those of downloads are one-way, beyond the least delay of any packet.
+    """
+    import numpy as np
+    import pandas as pd
+
+    up: dict[int, _Half] = {}
+    down: dict[int, _Half] = {}
+    apart_s = np.inf
+    for each in segments:
+        out, back = up.setdefault(each.port, _Half()), down.setdefault(each.port, _Half())
+        if each.is_out:
+            end = out.place(each.number) + each.payload
+            if each.payload:
+                out.sends(each.time_s, end)
+            continue
+        out.is_there(each.time_s, out.place(each.answer))
+        if each.ticks is not None:
+            apart_s = min(apart_s, each.time_s - each.ticks * TICK_S)
+        start = back.place(each.number)
+        if each.payload and each.ticks is not None:
+            # A tick is over half a tick later in the mean.
+            back.sends((each.ticks + 0.5) * TICK_S, start + each.payload)
+            back.arrives(each.time_s, start, start + each.payload)
+    frames = [pd.DataFrame({"direction": [], "time_s": [], "delay_ms": []})]
+    for direction, halves, clock_s in (("up", up, 0.0), ("down", down, apart_s)):
+        for half in halves.values():
+            if not half.ends or half.ends[-1] < LOAD_BYTES or not half.positions:
+                continue
+            stream = half.stream()
+            at_s = np.arange(stream.sent_s[0], stream.sent_s[-1], STEP_S)
+            delays = stream.delays_ms(at_s) - 1e3 * clock_s
+            known = np.isfinite(delays)
+            columns = {"direction": direction, "time_s": at_s[known] + clock_s, "delay_ms": delays[known]}
+            frames.append(pd.DataFrame(columns))
+    return pd.concat(frames, ignore_index=True)
+
+
+def watch(file: Path) -> None:
+    """Note packets until a signal comes, and write the table."""
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(IP)) as device:
+        device.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+        device.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 26)
+        signal.signal(signal.SIGTERM, lambda *_: device.close())
+        found = []
+        while True:
+            try:
+                packet, notes, _, (_, _, kind, *_) = device.recvmsg(HEAD_BYTES, 64)
+            except OSError:
+                break
+            seconds, nanos = struct.unpack("qq", notes[0][2][:16])
+            if each := segment(seconds + nanos / 1e9, kind == socket.PACKET_OUTGOING, packet):
+                found.append(each)
+    write_text(file, times_of(found).round(4).to_csv(index=False))
+
+
+if __name__ == "__main__":
+    watch(Path(sys.argv[1]))
