@@ -12,8 +12,10 @@ from conftest import Cli
 from inline_snapshot import snapshot
 from sentences import stderr_of
 from test_serve import Serve, serve  # noqa: F401
+from unbloat import Line as Measured
 from unbloat import read, scenario
-from unbloat.line.model import Line, Side, simulate
+from unbloat.cli.line import _answered
+from unbloat.line.model import Line, Plan, Side, simulate
 
 
 def test_a_line_is_measured_within_its_budget(serve: Serve, cli: Cli, tmp_path: Path) -> None:  # noqa: F811
@@ -135,3 +137,48 @@ def test_a_capture_is_fitted(cli: Cli, tmp_path: Path) -> None:
     least, most = found["fit"]["link.line.rate"]
     assert least <= 5e6 <= most
     assert found["down"] is None and found["up"]["rate_mbps"] == pytest.approx(5, rel=0.05)
+
+
+@pytest.mark.parametrize(
+    ("step", "is_shown", "missing", "keys"),
+    [
+        ("unbloat.line.fit.fit", True, "no line is fitted", None),
+        ("unbloat.line.fit.fit", False, "no line is fitted", ["down", "up"]),
+        ("unbloat.line.choose.choose", True, "no cure is ranked", None),
+        ("unbloat.line.choose.choose", False, "no cure is ranked", ["down", "fit", "up"]),
+    ],
+)
+def test_an_interrupt_leaves_what_is_known(
+    step: str,
+    is_shown: bool,
+    missing: str,
+    keys: list[str] | None,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    simple: Path,
+) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(step, interrupted)
+    folder = tmp_path / "mine"
+    with pytest.raises(KeyboardInterrupt) as end:
+        _answered(None, simple, None, "call", 1, 1.0, folder, is_shown=is_shown)
+    assert end.value.__notes__ == [missing]
+    assert Measured.read(folder).measurement.about.server == "simulated"
+    assert (folder / "line.toml").exists() == (missing == "no cure is ranked")
+    said = capsys.readouterr().out
+    if keys is None:
+        assert "simulated: " in said and ("The fitted line is in " in said) == (missing == "no cure is ranked")
+    else:
+        assert sorted({"up", "down", "fit"} & json.loads(said).keys()) == keys
+
+
+@pytest.fixture(scope="module")
+def simple(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Measure a slow line in the simulator; return the file."""
+    path = tmp_path_factory.mktemp("simple") / "measurement.json"
+    side = Side(rate_bps=1e6, buffer_bytes=30_000)
+    simulate(Line(side, side, 0.02), Plan(both_s=0.0)).save(path)
+    return path

@@ -225,3 +225,10 @@ def test_cures_have_scores_on_any_line() -> None:
     assert scored["cake"] > 0.2 > abs(scored["reno"])
     late = scores(DSL, some[:1], "call", others=[{"app": {"kind": "udp", "rate": "2mbit"}}], draws=1, cache=False)
     assert late["cake"] < 0.1, "others fill the line"
+
+
+def test_nothing_is_sure_on_a_line_that_explains_no_measurement() -> None:
+    found = chosen(DSL, "call", is_explained=False)
+    assert found.verdict == "leave" and found.best.name == LEAVE
+    assert max(each.sure for each in found.cures) == 0.5
+    assert found.notes == snapshot(("no line explains the measurement, so no cure is sure to help",))

@@ -128,8 +128,17 @@ class Line:
         self.results.save(folder)
         self.measurement.save(folder / SAMPLES)
 
-    def judged(self, path: Path | None, apps: str = "", told: Callable[[float, str], None] | None = None) -> Answer:
-        """Return all that is known: with a path a fitted line, which is written there, and with `apps` cures."""
+    def judged(
+        self,
+        path: Path | None,
+        apps: str = "",
+        told: Callable[[float, str], None] | None = None,
+        known: Callable[[Answer], object] = lambda _: None,
+    ) -> Answer:
+        """Return all that is known: with a path a fitted line, which is written there, and with `apps` cures.
+
+        Each step hands what is known after it to `known`, for the case of an interrupt.
+        """
         if path is None:
             return answer(self.measurement)
         to = path
@@ -138,7 +147,7 @@ class Line:
             write_text(to, text)
             return to
 
-        return answer(self.measurement, write_fit=write, wanted=apps, told=told)
+        return answer(self.measurement, write_fit=write, wanted=apps, told=told, known=known)
 
 
 def line(

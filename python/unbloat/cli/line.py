@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
@@ -224,8 +225,23 @@ def _answered(
         for note in found.measurement.about.notes:
             tell(f"note: {note}")
     fitted = None if wanted is None else save / FITTED if save else _free(Path(FITTED))
-    with closing(LiveLine(sys.stderr.isatty())) as view:
-        return found.judged(fitted, wanted or "", view.work)
+    known: list[Answer] = []
+    try:
+        with closing(LiveLine(sys.stderr.isatty())) as view:
+            return found.judged(fitted, wanted or "", view.work, known.append)
+    except KeyboardInterrupt as end:
+        end.add_note(_left(known[-1:], is_shown=is_shown))
+        raise
+
+
+def _left(known: Sequence[Answer], *, is_shown: bool) -> str:
+    """Print what an interrupt leaves, unless it is shown already; return what is missing, in words."""
+    for answer in known:
+        if not is_shown:
+            say_json(answer.json())
+        elif answer.fit:
+            say(f"\n{answer.judged_text()}")
+    return "no cure is ranked" if any(answer.fit for answer in known) else "no line is fitted"
 
 
 def _free(path: Path) -> Path:

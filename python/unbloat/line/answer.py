@@ -102,6 +102,7 @@ def answer(
     write_fit: Callable[[str], Path] | None = None,
     wanted: str = "",
     told: Callable[[float, str], None] | None = None,
+    known: Callable[[Answer], object] = lambda _: None,
 ) -> Answer:
     """Judge a measurement.
 
@@ -115,9 +116,12 @@ def answer(
         Applications for which cures are ranked, such as `"call,page"`; none are ranked without.
     told : callable, optional
         Gets the share of the work that is done, and words about it.
+    known : callable
+        Gets the answer after each step, so that an interrupt leaves what the steps before it found.
 
     """
     found = Answer(measurement, summary(measurement))
+    known(found)
     if write_fit is None or not found.summary.loads:
         return found
     from unbloat.line.fit import fit
@@ -128,6 +132,7 @@ def answer(
     fitted = fit(measurement)
     path = write_fit(write_scenario(fitted))
     found = Answer(measurement, found.summary, fitted, path)
+    known(found)
     if not wanted or not fitted.fits:
         return found
     choice = choice_for(path, fitted, measurement, wanted, told)
@@ -146,7 +151,7 @@ def choice_for(
     from unbloat.line.cures import this_computer
 
     computer = this_computer(measurement.about.device or None)
-    return choose(path, fitted.ranges, wanted, computer, queue=fitted.where, told=told)
+    return choose(path, fitted.ranges, wanted, computer, queue=fitted.where, is_explained=fitted.fits, told=told)
 
 
 def _head(measurement: Measurement) -> str:
@@ -193,9 +198,12 @@ KINDS = {
 def _fitted(found: Fit, path: Path | None, advice: Sequence[str]) -> str:
     lines = [f"Packets wait {PLACES[found.where]}. Up: {KINDS[found.kinds['up']]}; down: {KINDS[found.kinds['down']]}."]
     lines += [f"* {sentence}." for sentence in advice]
+    differs = f"differs from the measurement by {found.residual_percent:.1f} %"
     if path:
         lines.append(
-            f"The fitted line is in {path}; it differs from the measurement by {found.residual_percent:.1f} %."
+            f"The fitted line is in {path}; it {differs}."
+            if found.fits
+            else f"{path} has the nearest line, which does not explain the measurement: it {differs}."
         )
     if not found.fits:
         lines.append("No line explains the measurement, so no cure is simulated:")

@@ -169,6 +169,8 @@ def _rounded(value: float) -> float:
 
 # ---------------------------------------------------------------- The ranking
 
+EVEN = 0.5
+"""A cure that helps with this probability or less is not worth it."""
 BY_FAR = 0.15
 """A router whose score is above that of this computer's best cure by so much is the place to cure the line."""
 
@@ -200,7 +202,7 @@ def _quantile(ordered: Sequence[float], share: float) -> float:
     return ordered[below] + (place - below) * (ordered[above] - ordered[below])
 
 
-def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
+def _ranked(cure: Cure, trials: Trials, apps: Sequence[App], most_sure: float) -> Ranked:
     """Judge a cure by its draws."""
     base = Ranked(
         name=cure.name,
@@ -225,7 +227,7 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
         is_better([a], [b], apps) and fmean(gains_of(a, b, apps)) - weighed > ALIKE
         for a, b in zip(today, cured, strict=True)
     )
-    sure = (agree + 1) / (len(cured) + 2)
+    sure = min(most_sure, (agree + 1) / (len(cured) + 2))
     return replace(
         base,
         effects=_changes(today, cured, apps, OWN),
@@ -236,7 +238,7 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App]) -> Ranked:
         score=score,
         sure=sure,
         draws=len(cured),
-        is_worth_it=is_better(today, cured, apps) and score > ALIKE and sure > 0.5,
+        is_worth_it=is_better(today, cured, apps) and score > ALIKE and sure > EVEN,
     )
 
 
@@ -264,6 +266,7 @@ def choose(
     *,
     others: Sequence[Flow] = (),
     queue: QueueWhere = "beyond",
+    is_explained: bool = True,
     cgroup: str | None = None,
     budget_s: float | None = 25.0,
     draws: int = MOST_DRAWS,
@@ -287,6 +290,8 @@ def choose(
         Flow groups of known traffic of others, which shares the line all the time.
     queue : str
         The place where packets wait, as `fit.py` names it. A router helps only if it is `beyond` the first hop.
+    is_explained : bool
+        Whether the line explains its measurement; if not, no cure is surer than even, so none is worth it.
     cgroup : str, optional
         The control group of the program that uploads: congestion controls are then for its connections only.
     budget_s : float or None
@@ -319,7 +324,10 @@ def choose(
     search.screen([cure for cure in every if cure.keys is not None and cure.can_load is not False])
     pairs = search.pair()
     search.go_on()
-    ranked = [_ranked(cure, trials, apps) for cure in (*every, *pairs)]
+    most_sure = 1.0 if is_explained else EVEN
+    if not is_explained:
+        notes.append("no line explains the measurement, so no cure is sure to help")
+    ranked = [_ranked(cure, trials, apps, most_sure) for cure in (*every, *pairs)]
     return _choice(ranked, trials, apps, notes, has_others=bool(others))
 
 

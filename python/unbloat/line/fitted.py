@@ -82,10 +82,13 @@ def write_scenario(found: Fit) -> str:
     line, duration_s = _from_zero(_rounded(found.line))
     content = scenario(line, duration_s)
     link = content["link"][LINK]
-    state = "describes the measurement" if found.fits else "does not describe the measurement well"
+    if found.fits:
+        state = ("A line that `unbloat line` measured and fitted: forward", "It describes the measurement; goodput")
+    else:
+        state = ("No line explains what `unbloat line` measured. This is the nearest: forward", "Goodput")
     lines = [
-        "# A line that `unbloat line` measured and fitted: forward is up, reverse is down.",
-        f"# It {state}; goodput and delays differ by {found.residual_percent:g} % on average.",
+        f"# {state[0]} is up, reverse is down.",
+        f"# {state[1]} and delays differ by {found.residual_percent:g} % on average.",
         *_commented((*found.why_not, *found.notes)),
         f"name = {inline(content['name'], 'name')}",
         f"duration = {inline(content['duration'], 'duration')}",
