@@ -211,5 +211,10 @@ def test_more_than_forty_settings_are_judged() -> None:
     assert len({(row.rule.scenario, row.setting) for row in card.rows}) >= 40
 
 
-def test_a_candidate_of_another_kind_is_found() -> None:
+def test_queue_disciplines_are_judged_by_their_own_suite() -> None:
     assert candidate_of("fq_codel").kind == "queue"
+    assert [ub.judge(name, "rfc7928", criteria=["call"]).failed for name in ("codel", "droptail")] == [[], ["call"]]
+
+
+def test_a_transfer_of_low_priority_takes_the_line_again() -> None:
+    assert ub.judge("ledbat", "low-priority", criteria=["refills"]).failed == []

@@ -23,6 +23,8 @@ WORD = "candidate"
 CONTROL = re.compile(rf'(?P<quote>"?)(?P<path>[\w.*]*\.|)cc(?P=quote)(?P<equals>\s*=\s*)"{WORD}"')
 """A key that names a congestion control: `cc` of a flow group, or `"flows.0.cc"` of a case."""
 QUEUE = re.compile(rf'(?P<key>\bkind\s*=\s*)"{WORD}"')
+LIMITS = {"droptail": "1000p", "drophead": "1000p", "red": "1500000b"}
+"""The limits of disciplines that have no default, as large as Linux's usual transmit queue."""
 BESIDE_A_WINDOW_CONTROLLER = "cubic"
 """The congestion control of senders to a candidate that controls receivers' windows."""
 
@@ -44,7 +46,8 @@ class Candidate:
         """Return the text of a scenario in which the candidate takes its place."""
         name = json.dumps(str(Path(self.name).resolve()) if _is_file(self.name) else self.name)
         if self.kind == "queue":
-            return QUEUE.sub(lambda found: f"{found['key']}{name}", scenario)
+            limit = f', limit = "{LIMITS[self.name]}"' if self.name in LIMITS else ""
+            return QUEUE.sub(lambda found: f"{found['key']}{name}{limit}", scenario)
         if self.kind == "congestion control":
             return CONTROL.sub(lambda found: f"{_key(found, 'cc')} = {name}", scenario)
 
