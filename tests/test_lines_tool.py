@@ -122,5 +122,7 @@ def test_the_fall_in_delay_is_that_of_the_loads_which_a_cure_reaches() -> None:
         asked.extend(role for role in ("uploads", "downloads") if f'"{role}"' in (source.text or ""))
         return 100.0 / len(asked)
 
-    assert line_cures.fall_ms(home, cake, shown) == 50.0
+    assert line_cures.fall_ms(home, cake, {"up": (3.0, 7.0), "down": (1.0, 2.0)}, shown) == 50.0
     assert asked == ["uploads", "uploads"]
+    assert line_cures.load_s(1e6) == line_cures.load_s(None) == (3.333, 6.667), "as long as a measurement's load"
+    assert line_cures.load_s(50e6) == (1.569, 3.137) and line_cures.load_s(1e9) == (1.0, 2.0)

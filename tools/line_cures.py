@@ -9,15 +9,17 @@ import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Literal
 
 import unbloat as ub
 from unbloat.lab.line_grades import Outcome
+from unbloat.lab.line_waits import WARM_UP
 from unbloat.lab.lines import Line
 from unbloat.line.applications import apps_named
 from unbloat.line.choose import BY_FAR, Choice, Ranked, choose
 from unbloat.line.cures import NEEDS, Computer, Cure, Reaches
-from unbloat.line.home import Home, draw, home_of
+from unbloat.line.home import WAYS, Home, Way, draw, home_of
+from unbloat.line.model import plan_for
 from unbloat.line.trials import ALIKE, scores, trial
 from unbloat.scenarios.source import Source
 
@@ -36,7 +38,7 @@ DEBIAN = Computer(
 """The computer at the line: its kernel has every module of Debian, and loads BPF."""
 DRAWS = 3
 """Draws of each cure on the true line: each number of connections, and three places in a rate that varies."""
-LOADS_OF: Mapping[Reaches, Sequence[str]] = {"uploads": ("up",), "downloads": ("down",), "everybody": ("up", "down")}
+LOADS_OF: Mapping[Reaches, Sequence[Way]] = {"uploads": ("up",), "downloads": ("down",), "everybody": ("up", "down")}
 """The loads whose delay a cure is to change."""
 
 
@@ -83,6 +85,8 @@ def outcome_of_cures(of: Line, choice: Choice) -> Outcome:
 
 Shown = Callable[[Source], float]
 """Returns the loaded delay that a trial shows, in ms."""
+CALL = apps_named("call")
+"""The application whose packets show the delay."""
 
 
 def first_here(choice: Choice) -> Ranked | None:
@@ -97,22 +101,37 @@ def fall_of(of: Line, fitted: Path, choice: Choice) -> dict[str, float] | None:
         return None
     on_fit = home_of(fitted, (), DEBIAN.cc)
     on_truth = home_of(tomllib.loads(of.text), others(of), DEBIAN.cc)
-    predicted = fall_ms(on_fit, best.cure, lambda source: loaded_ms(source, "simulator"))
-    shown = fall_ms(on_truth, best.cure, lambda source: loaded_ms(source, "vm"))
+    times_s = {load: load_s(on_fit.rate_bps(load)) for load in WAYS}
+    predicted = fall_ms(on_fit, best.cure, times_s, lambda source: loaded_ms(source, "simulator"))
+    shown = fall_ms(on_truth, best.cure, times_s, lambda source: loaded_ms(source, "vm"))
     return {"predicted": round(predicted, 3), "shown": round(shown, 3)}
 
 
-def fall_ms(home: Home, cure: Cure, shown: Shown) -> float:
-    """Return the fall in loaded delay under a cure, with four connections in each loaded direction."""
-    apps = [app for app in apps_named(WANTED) if not app.is_alone]
+def load_s(rate_bps: float | None) -> tuple[float, float]:
+    """Return the warm-up and the rest of a load as a measurement has it, which its bytes may end early."""
+    plan = plan_for()
+    seconds = plan.seconds("up")
+    if rate_bps:
+        seconds = min(seconds, max(LEAST_LOAD_S, plan.phase_bytes * 8 / rate_bps))
+    return round(seconds * WARM_UP, 3), round(seconds * (1 - WARM_UP), 3)
+
+
+LEAST_LOAD_S = 3.0
+"""The shortest load: connections begin within its first second."""
+
+
+def fall_ms(home: Home, cure: Cure, times_s: Mapping[Way, tuple[float, float]], shown: Shown) -> float:
+    """Return the fall in loaded delay under a cure, with four connections in each direction that the cure reaches."""
     first = draw(home, {}, 0)
-    loads = LOADS_OF[cure.reaches]
-    return fmean(
-        shown(trial(home, None, load, apps, first)) - shown(trial(home, cure, load, apps, first)) for load in loads
-    )
+
+    def fall(load: Way) -> float:
+        today, cured = (shown(trial(home, each, load, CALL, first, times_s[load])) for each in (None, cure))
+        return today - cured
+
+    return fmean(fall(load) for load in LOADS_OF[cure.reaches])
 
 
-def loaded_ms(source: Source, on: str) -> float:
+def loaded_ms(source: Source, on: Literal["simulator", "vm"]) -> float:
     """Return the mean round-trip time of the call's packets in a trial."""
     flows = ub.Scenario(source).run(on=on, progress=False).flows
     return float(flows.loc[flows["name"] == "call", "rtt_ms_mean"].iloc[0])

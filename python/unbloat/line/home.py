@@ -95,9 +95,14 @@ class Home:
         warmup = min(20.0, max(3.0, 3 * waits))
         return math.ceil(warmup), math.ceil(max(min(measured, fits), SHORTEST_S))
 
-    def scenario(self, load: str, apps: Sequence[App], drawn: Draw) -> dict[str, Any]:
-        """Return a scenario of the home under a load, with some applications; the draw's keys are not in it."""
-        warmup, measured = self.times_s(any(app.name == "page" for app in apps))
+    def scenario(
+        self, load: str, apps: Sequence[App], drawn: Draw, times_s: tuple[float, float] | None = None
+    ) -> dict[str, Any]:
+        """Return a scenario of the home under a load, with some applications; the draw's keys are not in it.
+
+        The warm-up and the measured time are those of `times_s` if somebody gives others.
+        """
+        warmup, measured = times_s or self.times_s(any(app.name == "page" for app in apps))
         link = _varied(self.link, warmup + measured, drawn.place)
         link["reverse"] = _varied(link["reverse"], warmup + measured, drawn.place)
         wire = "1gbit" if max(self.rate_bps(way) or 0.0 for way in WAYS) <= 300e6 else "10gbit"

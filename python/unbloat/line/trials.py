@@ -50,9 +50,16 @@ def placed_keys(keys: Mapping[str, object], flows: Sequence[Flow]) -> dict[str, 
     return placed
 
 
-def trial(home: Home, cure: Cure | None, load: str, apps: Sequence[App], drawn: Draw) -> Source:
-    """Return the scenario of a home under a load, today or with a cure."""
-    scenario = home.scenario(load, apps, drawn)
+def trial(
+    home: Home,
+    cure: Cure | None,
+    load: str,
+    apps: Sequence[App],
+    drawn: Draw,
+    times_s: tuple[float, float] | None = None,
+) -> Source:
+    """Return the scenario of a home under a load, today or with a cure; `times_s` are warm-up and measured time."""
+    scenario = home.scenario(load, apps, drawn, times_s)
     keys = placed_keys((cure.keys if cure else None) or {}, scenario["flows"])
     return source_of(scenario, {"seed": drawn.seed, **drawn.keys, **keys})
 
