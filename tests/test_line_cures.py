@@ -14,7 +14,7 @@ from unbloat.line.trials import placed_keys
 from unbloat.scenarios.source import source_of
 
 ALL = dict.fromkeys(NEEDS, True)
-COMPUTER = Computer("eth0", "cubic", ("cubic", "reno", "bbr", "illinois"), ALL)
+COMPUTER = Computer("eth0", "cubic", ("cubic", "reno", "bbr", "nv"), ALL)
 LINE = {
     "rate": "5mbit",
     "delay": "20ms",
@@ -97,7 +97,7 @@ def test_what_is_missing_has_words() -> None:
 
 
 def test_what_the_simulator_lacks_is_not_simulated() -> None:
-    assert by_name()["illinois"].keys is None
+    assert by_name()["nv"].keys is None
     varying = {cure.name: cure for cure in cures(COMPUTER, None, 20e6)}
     assert varying["cake"].keys is None and varying["cake"].why_not == snapshot(
         "the line's rate varies, and the cure needs a fixed one"

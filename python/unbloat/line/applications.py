@@ -84,6 +84,9 @@ def _added_ms(flows: Rows) -> float | None:
     return None if rtt is None or base is None else rtt - base
 
 
+PAUSE_S = 1.0
+"""The time from one web page to the next: enough for connections to begin anew, and short for many pages in a run."""
+
 APPS = {
     app.name: app
     for app in (
@@ -108,7 +111,7 @@ APPS = {
             is_more_better=False,
             least=0.1,
             share=0.1,
-            flows=({"app": "web", "cc": "cubic", "start": "1s..2s"},),
+            flows=({"app": {"kind": "web", "pause": f"{PAUSE_S:g}s"}, "cc": "cubic", "start": "1s..2s"},),
             floor=0.2,
             is_alone=True,
         ),

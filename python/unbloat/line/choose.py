@@ -246,12 +246,14 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App], most_sure: float) -
 
 Told = Callable[[float, str], None]
 """Gets the share of the work that is done, and what is simulated, in words."""
+BUDGET_S = 10.0
+"""Seconds after which no further draw begins."""
 MOST_DRAWS, FEW_DRAWS = 9, 4
 """Draws of each cure, at most; and those that the best cures should have where time is short."""
 FIRST_SHARE = 0.5
 """The first draw of all cures takes no more than this share of the time; cures at devices come first."""
 AT_ONCE = 6
-"""Cures that are simulated between two looks at the clock."""
+"""Cures that are simulated between two looks at the clock, at most."""
 SCREEN_SHARE = 0.1
 """All cures get a second draw if the first took no more than this share of the time that is left."""
 LEAST_KEPT, MOST_KEPT = 4, 6
@@ -268,7 +270,7 @@ def choose(
     queue: QueueWhere = "beyond",
     is_explained: bool = True,
     cgroup: str | None = None,
-    budget_s: float | None = 25.0,
+    budget_s: float | None = BUDGET_S,
     draws: int = MOST_DRAWS,
     told: Told | None = None,
     jobs: int | None = None,
@@ -360,11 +362,14 @@ class _Search:
         """Simulate the first draw of cures, at devices first; and a second one if that is quick."""
         able = sorted(able, key=lambda cure: (not cure.is_at_device, cure.reaches == "uploads"))
         self._tell(0.0, "the line as it is")
+        begun = time.monotonic()
         self._trials.run([None], 0)  # Processes start, and mechanisms compile.
+        first_s = time.monotonic() - begun
         begun, most_s = time.monotonic(), FIRST_SHARE * self._clock.left_s
+        at_once = max(1, int(min(AT_ONCE, most_s / first_s)))
         while len(self.tried) < len(able) and (not self.tried or time.monotonic() - begun < most_s):
             self._tell(0.2 * len(self.tried) / len(able), "every cure on the fitted line")
-            some = able[len(self.tried) : len(self.tried) + AT_ONCE]
+            some = able[len(self.tried) : len(self.tried) + at_once]
             self._trials.run(some, 0)
             self.tried += some
         for cure in able[len(self.tried) :]:
@@ -382,6 +387,8 @@ class _Search:
         Of either direction it takes the best that changes the ends of connections, and the best at the device.
         """
         pairs = [down.beside(up) for down in self._best_of("downloads") for up in self._best_of("uploads")]
+        if self._screened * len(pairs) * self._pace_s > self._clock.left_s:
+            return []
         for place in range(self._screened):
             self._tell(0.3 + 0.1 * place / self._screened, "pairs of cures")
             self._trials.run(pairs, place)

@@ -44,9 +44,10 @@ UNFIT = {
     "dtpa_auto": "it is for meshes of sensors",
     "compound_ns2": "it is for comparisons with ns-2",
     **dict.fromkeys(
-        ("agile_sd", "compound", "elastic", "htcp", "veno", "westwood"),
+        ("agile_sd", "compound", "elastic", "htcp", "illinois", "veno", "westwood"),
         "it is made for throughput, and fills queues as CUBIC does",
     ),
+    **dict.fromkeys(("cubic_hystartpp", "cubic_search"), "after its slow start it fills queues as CUBIC does"),
     "autotuning": "Linux does the same",
     "static": "its window suits one path only",
     "rtac": "its parameter suits one path only",

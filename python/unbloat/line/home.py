@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from unbloat import _core
 from unbloat._core import InputError
-from unbloat.line.applications import App, Flow
+from unbloat.line.applications import PAUSE_S, App, Flow
 from unbloat.line.cures import DEVICE, HOST, LINE, ROUTER
 from unbloat.scenarios.source import kind_of
 
@@ -35,17 +35,23 @@ UNKNOWN_BPS = 20e6
 OWN = WAYS
 """The loads that count."""
 CONNECTIONS = (4, 1, 2)
-"""The numbers of bulk connections in either direction, which draws take by turns."""
+"""The numbers of bulk connections in either direction, which draws take by turns.
+
+Backups, synchronisation and downloads open so few. A measurement opens up to 16, because a meter must fill the line
+even where each connection alone is slow. A proof does the same, so it shows what a cure does against more of them.
+"""
 FAR = "cubic"
 """The congestion control of servers and of other computers."""
 LEAST_S, MOST_S = 12.0, 90.0
 """The measured part of a run lasts so long at least and at most, unless the line is very fast."""
 MOST_PACKETS = 120_000
 """Packets of a run in both directions, about; a faster line is simulated for a shorter time."""
-SHORTEST_S = 6.0
+SHORTEST_S = 4.0
 """The measured part of a run on the fastest lines."""
 PAGE_BITS = 41 * 30e3 * 8
 """The size of a web page, as the application has it."""
+PAGES = 6
+"""Pages that are to load in a run, about."""
 MANAGED = ("codel", "fq_codel", "pie", "fq_pie", "cake", "red")
 """Disciplines that keep their queue below the limit."""
 
@@ -89,7 +95,7 @@ class Home:
         """Return the warm-up and the measured time of a run, in whole seconds."""
         rates = [self.rate_bps(way) or UNKNOWN_BPS for way in WAYS]
         waits = self.waits_s()
-        pages = 6 * (PAGE_BITS / rates[1] + 5.0) if has_pages else 0.0
+        pages = PAGES * (PAGE_BITS / rates[1] + PAUSE_S) if has_pages else 0.0
         measured = min(MOST_S, max(LEAST_S, 12 * waits, pages))
         fits = MOST_PACKETS * 12000 / sum(rates)
         warmup = min(20.0, max(3.0, 3 * waits))
