@@ -127,7 +127,7 @@ def test_two_cures_are_undone_in_the_reverse_order() -> None:
 def test_this_computer_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, text in {
         "tcp_congestion_control": "bbr\n",
-        "tcp_available_congestion_control": "reno cubic bbr clpc ub_vegas\n",
+        "tcp_available_congestion_control": "reno cubic bbr clpc ub_vegas ub.0123456789ab\n",
         "tcp_notsent_lowat": "4294967295\n",
     }.items():
         (tmp_path / name).write_text(text)

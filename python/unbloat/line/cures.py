@@ -350,6 +350,8 @@ def _controls(computer: Computer, *, is_per_program: bool) -> Iterator[Cure]:
 CC_OF_TODAY = "net.ipv4.tcp_congestion_control={cc}"
 OURS = "ub_"
 """Begins the kernel's name of a mechanism if Linux has a congestion control of that name."""
+OF_A_RUN = "ub."
+"""Begins the names of congestion controls that belong to one run, or to an `unbloat shell`."""
 
 
 @cache
@@ -448,7 +450,9 @@ def this_computer(device: str | None) -> Computer:
         cc=_setting("tcp_congestion_control"),
         # What unbloat has loaded is among the mechanisms of the catalogue.
         available=tuple(
-            name for name in dict.fromkeys((*available, *sorted(own))) if not name.startswith(OURS) and _is_own(name)
+            name
+            for name in dict.fromkeys((*available, *sorted(own)))
+            if not name.startswith((OURS, OF_A_RUN)) and _is_own(name)
         ),
         has={
             **{need: there for need, (there, _) in loading.items()},
