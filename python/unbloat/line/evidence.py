@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
-from unbloat.line.model import LOAD, PAYLOAD_BYTES, Plan
+from unbloat.line.model import LOAD, PACKET_BYTES, PAYLOAD_BYTES, PROBE_BYTES, Plan
 
 if TYPE_CHECKING:
     import numpy as np
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
 
 BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
+LEAST_PACKET_MS = 4.0
+"""Jitter hides the time of a packet that takes less."""
+LEAST_STEPS = 12
+"""Fewer equal times between probes may be equal by chance."""
 
 
 @dataclass
@@ -34,6 +39,8 @@ class View:
     """Payload bytes of all connections by these times."""
     own: Numbers
     """Median over the connections of the RTT that they see, beyond that of the empty line, in ms."""
+    resent: Numbers
+    """Segments that all connections have resent by these times; missing if unknown."""
     retransmitted: float
     """Resent segments by all segments; missing if unknown."""
     probes_lost: float
@@ -77,6 +84,115 @@ class View:
         late = late[np.isfinite(late)]
         return float(np.quantile(late, share)) if len(late) else math.nan
 
+    @property
+    def packet_ms(self) -> float:
+        """The time that a full packet takes at the rate of the goodput."""
+        return PACKET_BYTES * 8e3 / max(1.0, self.rate(0.3, 1.0))
+
+    def is_busy(self, moments: Numbers) -> NDArray[np.bool_]:
+        """Return whether packets waited for others at these times."""
+        import numpy as np
+
+        waits = np.nan_to_num(self.added)
+        is_waiting = waits > 1.2 * self.packet_ms
+        begins, ends = self.sent[is_waiting], (self.sent + np.maximum(waits / 1e3, 0.03))[is_waiting]
+        return np.searchsorted(np.sort(begins), moments) > np.searchsorted(np.sort(ends), moments)
+
+    def busy_share(self) -> float:
+        """Return the share of the time, after the start of the phase, in which packets waited for others."""
+        import numpy as np
+
+        return float(np.mean(self.is_busy(np.linspace(0.3, 1.0, 200) * self.load_s)))
+
+    def parts(self, count: int) -> tuple[Numbers, Numbers]:
+        """Return what each part of the phase says about the rate; missing where it says nothing.
+
+        First the payload rate in bit/s, where the line was busy and nothing was lost. Then the longest wait in ms,
+        where segments were resent: a buffer that overflows is full.
+        """
+        import numpy as np
+
+        edges = np.linspace(0, self.load_s, count + 1)
+        again = np.diff(np.interp(edges, self.times, self.resent))
+        is_lossy = again > 0
+        # Bytes behind a loss are carried in order only after a round trip, which takes about the longest wait more.
+        reach = 1 + math.ceil((0.5 + float(np.nanmax(self.added, initial=0.0)) / 1e3) * count / self.load_s)
+        around = np.convolve(is_lossy, np.ones(2 * reach + 1), "full")[reach:-reach] > 0
+        busy, rates = self._busy_and_rates(count)
+        part = np.clip((self.sent / self.load_s * count).astype(int), 0, count - 1)
+        waits = np.nan_to_num(self.added)
+        longest = np.array([np.max(waits[part == each], initial=0.0) for each in range(count)])
+        is_known = np.isfinite(again)
+        paces = np.where(is_known & ~around & (busy > 0.97), rates, math.nan)
+        return paces, np.where(is_known & is_lossy & (longest > 0), longest, math.nan)
+
+    @cached_property
+    def link_bps(self) -> float:
+        """The rate of the line as single packets or undisturbed parts show it; missing if neither does."""
+        by_packets = self._rate_of_packets()
+        return by_packets if math.isfinite(by_packets) else self.parts_bps
+
+    def _rate_of_packets(self) -> float:
+        """Return the rate from the times between probes that leave a queue, with whole packets between them."""
+        import numpy as np
+
+        usual_ms = self.packet_ms
+        if usual_ms < LEAST_PACKET_MS or not self.wait(0.5) > 0.05 * usual_ms:
+            return math.nan
+        is_known = np.isfinite(self.added)
+        leaves = (self.sent * 1e3 + self.added)[is_known]
+        is_next = (np.diff(np.flatnonzero(is_known)) == 1) & (self.added[is_known][1:] > 0.05 * usual_ms)
+        steps = np.diff(leaves)[is_next]
+        # The goodput is at most the rate, and half of it where senders wait for timers.
+        packets = usual_ms * np.geomspace(0.25, 1.15, 400)
+        probe = 1 + PROBE_BYTES / PACKET_BYTES
+
+        def matching(packet_ms: float, within: float) -> NDArray[np.bool_]:
+            return np.abs(steps / packet_ms - probe) < within
+
+        counts = np.array([np.sum(matching(each, 0.02)) for each in packets])
+        best = float(packets[int(np.argmax(counts))])
+        best = float(np.median(steps[matching(best, 0.02)])) / probe if counts.any() else best
+        # The simulator knows the last of probes that leave together; the others seem to leave halfway.
+        whole = best * 2 * probe / (2 * probe - 1)
+        # Two packets between most probes look like one of twice the time.
+        single = best * probe / (1 + probe)
+        for each in (whole, single):
+            if each < 1.05 * usual_ms and np.sum(matching(each, 0.012)) > max(4, 0.06 * counts.max()):
+                best = each
+                break
+        near = steps[matching(best, 0.04)]
+        if len(near) < LEAST_STEPS or len(near) < 0.6 * np.sum(matching(best, 0.15)):
+            return math.nan
+        return (PACKET_BYTES + PROBE_BYTES) * 8e3 / float(np.median(near))
+
+    @cached_property
+    def parts_bps(self) -> float:
+        """The rate of parts of the phase that were busy throughout, if most of them agree; otherwise missing."""
+        import numpy as np
+
+        count = max(6, min(20, round(self.load_s / 0.5)))
+        busy, rates = self._busy_and_rates(count)
+        paces, _ = self.parts(count)
+        calm, rates = paces[np.isfinite(paces)], rates[busy > 0.97]
+        # Bytes behind a loss come late, so that parts with losses must agree more clearly.
+        agreeing = [(each, share) for each, share in ((calm, 0.5), (rates, 0.75)) if len(each) >= 4]
+        for each, share in agreeing:
+            middle = float(np.median(each))
+            if np.mean(np.abs(each / middle - 1) < 0.015) >= share:
+                probes_bps = PROBE_BYTES * 8 / float(np.median(np.diff(self.sent)))
+                return middle * PACKET_BYTES / PAYLOAD_BYTES + probes_bps
+        return math.nan
+
+    def _busy_and_rates(self, count: int) -> tuple[Numbers, Numbers]:
+        """Return the share of busy time and the payload rate of each part of the phase."""
+        import numpy as np
+
+        edges = np.linspace(0, self.load_s, count + 1)
+        moments = edges[:-1, None] + np.linspace(0, self.load_s / count, 20)
+        rates = np.diff(np.interp(edges, self.times, self.carried)) * 8 / (self.load_s / count)
+        return np.mean(self.is_busy(moments), axis=1), rates
+
     def own_wait(self, share: float = 0.5) -> float:
         """Return a quantile of the connections' own waits after the start of the phase, ms."""
         import numpy as np
@@ -108,7 +224,7 @@ def view(
     grid = np.unique(moments[(moments >= 0) & (moments <= stop - start + 0.05)])
     if len(grid) < 4:
         return None
-    carried, resent = np.zeros(len(grid)), 0.0
+    carried, resent = np.zeros(len(grid)), np.zeros(len(grid))
     owns = []
     least = float(np.min(transfers["bytes"][mine].astype(float)))  # Handshakes do not count as load.
     for number in np.unique(transfers["connection"][mine]):
@@ -117,7 +233,8 @@ def view(
         carried += np.interp(grid, at, transfers["bytes"][of].astype(float) - least, left=0.0)
         owns.append(np.interp(grid, at, transfers["rtt_ms"][of].astype(float), left=math.nan, right=math.nan))
         again = transfers["retransmits"][of].astype(float)
-        resent += float(np.nanmax(again)) if np.isfinite(again).any() else math.nan
+        known = np.isfinite(again)
+        resent += np.interp(grid, at[known], again[known], left=0.0) if known.any() else math.nan
     if carried[-1] <= 0:
         return None
     stacked = np.array(owns)
@@ -138,7 +255,8 @@ def view(
         added = np.full(len(sent), math.nan)
     segments = float(carried[-1]) / PAYLOAD_BYTES + 1
     lost = float(np.mean(np.isnan(rtt))) if len(rtt) else math.nan
-    return View(direction, stop - start, sent, np.maximum(added, 0.0), grid, carried, own, resent / segments, lost)
+    again_by_all = float(resent[-1]) / segments
+    return View(direction, stop - start, sent, np.maximum(added, 0.0), grid, carried, own, resent, again_by_all, lost)
 
 
 @dataclass
@@ -154,6 +272,10 @@ class Evidence:
     """Share of the probes that are lost without load."""
     idle_spread_ms: float
     """How much RTTs differ without load."""
+    idle_waits_ms: dict[Direction, Numbers]
+    """Waits of the probes without load; those of round trips where one-way delays are unknown."""
+    idle_requests_hz: float
+    """The client's own requests in each second without load."""
     views: dict[tuple[PhaseName, Direction], View]
     plan: Plan
     starts_s: dict[PhaseName, float]
@@ -215,6 +337,8 @@ def evidence_of(measurement: Measurement) -> Evidence:
         base_ms,
         float(np.mean(~answered[is_idle])) if is_idle.any() else 0.0,
         spread,
+        {each: _idle_waits(probes, each, is_idle) for each in DIRECTIONS},
+        float(np.sum(tables["requests"]["phase"] == "idle")) / max(1.0, seconds.get("idle", 0.0)),
         views,
         plan,
         starts_s,
@@ -237,6 +361,16 @@ def _spread_ms(tables: Columns, rtt: Numbers, of: NDArray[np.bool_]) -> float:
     # A busy computer answers some probes late; traffic of others delays most of them.
     calm = rtt[is_free if is_free.sum() >= 8 else of]
     return float(np.quantile(calm, 0.3) - np.quantile(rtt[np.isfinite(rtt)], 0.002))
+
+
+def _idle_waits(probes: Mapping[str, Any], direction: Direction, is_idle: NDArray[np.bool_]) -> Numbers:
+    """Return the waits of the probes without load, in ms."""
+    import numpy as np
+
+    one_way = probes[f"{direction}_ms"].astype(float)
+    delays = one_way if np.isfinite(one_way).any() else probes["rtt_ms"].astype(float)
+    found = delays[is_idle & np.isfinite(delays)]
+    return found - float(np.quantile(found, 0.02)) if len(found) else found
 
 
 def _interval_s(times: Numbers) -> float:

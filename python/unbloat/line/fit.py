@@ -106,16 +106,24 @@ PENALTIES: dict[str, float] = {
     "pie": 0.1,
     "codel": 0.15,
     "policer": 0.1,
+    "policer of 25 ms": 0.1,
+    "policer of 60 ms": 0.1,
+    "policer of 200 ms": 0.1,
     "varying": 0.25,
 }
 """The margin by which a class's score must beat that of a simpler one."""
+
+
+POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06, "policer of 200 ms": 0.2}
+"""Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
 
 
 def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
     import numpy as np
 
-    rate = measured.rate(0.4, 1.0) * HEADERS
+    is_known = math.isfinite(measured.link_bps)
+    rate = measured.link_bps if is_known else measured.rate(0.4, 1.0) * HEADERS
     packet_ms = PACKET_BYTES * 8e3 / rate
     highest = measured.wait(0.98, 0.0)
     loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
@@ -128,7 +136,7 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
     resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
     if not loss and 2e-4 < resent < 0.15:
         found["lossy"] = Side(rate, 1.2 * room, "fifo", 25 * resent)
-        if highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest:
+        if not is_known and (highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest):
             faster = 2 * HEADERS * measured.peak()
             found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
     middle = measured.wait(0.5)
@@ -138,8 +146,11 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
         found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
         tokens = measured.carried * HEADERS - rate / 8 * measured.times
         peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
-        burst = max(10.0 * PACKET_BYTES, float(tokens.max()))
-        found["policer"] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
+        least = max(10.0 * PACKET_BYTES, float(tokens.max()))
+        # A policer cuts where the line itself is not busy, so that no packet waits for another.
+        for name, seconds in POLICERS.items() if not is_known else ():
+            burst = max(least, rate / 8 * seconds)
+            found[name] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
     if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
         target = min(0.1, max(0.002, middle / 1e3))
         found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
@@ -149,10 +160,13 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
 
 def corrected(side: Side, measured: View, simulated: View) -> Side:
     """Return the candidate with what the simulation was wrong about corrected."""
-    ratio = math.sqrt(
-        _clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
-        * _clipped(measured.peak() / max(1.0, simulated.peak()))
-    )
+    if _is_rate_known(side, measured):
+        ratio = measured.link_bps / side.rate_bps
+    else:
+        ratio = math.sqrt(
+            _clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
+            * _clipped(measured.peak() / max(1.0, simulated.peak()))
+        )
     changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
     if side.rates:
         changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
@@ -175,6 +189,11 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
         excess = 100 * (measured.retransmitted - simulated.retransmitted)
         changes["loss_percent"] = min(20.0, max(0.2 * side.loss_percent, side.loss_percent + 0.8 * excess))
     return replace(side, **changes)
+
+
+def _is_rate_known(side: Side, measured: View) -> bool:
+    """Return whether the samples show the constant rate at which a candidate sends packets."""
+    return math.isfinite(measured.link_bps) and not side.rates and side.discipline != "policer"
 
 
 def _stepped(side: Side, name: str, factor: float) -> Side | None:
@@ -224,14 +243,46 @@ def _clipped(ratio: float) -> float:
 
 SLOW_BPS = 4e6
 """Slower lines carry so few packets that probes matter in a queue that counts packets."""
-ENOUGH = 1.5
-"""The largest score of a line that fits."""
+ENOUGH = 3.0
+"""The largest score of a line that fits, unless chance alone makes a larger one."""
+SURE_RATE = 0.02
+"""How far a rate is open that the samples show directly, as a logarithm."""
+LEAST_CHANGE_OF_RATE = 0.1
+"""How much a rate must change from phase to phase, as a logarithm, if samples show it directly."""
+ACK_BYTES = 64
+"""The IP length of an acknowledgement with timestamps and a selective one."""
 LEAST_CHANGE = 0.08
 """Relative changes of the rate below this one are taken for chance."""
 SURE = 0.9
 """A score below which load both ways must be as the line says; otherwise it may be chance."""
+BUSY = 0.8
+"""The least share of the time in which packets wait on a line that is full."""
 CALM_MS = 6.0
 """RTTs of a line without load differ less than this, unless others load it or it is a radio."""
+LEAST_PROBES = 40
+"""Fewer probes of a line without load do not tell how many of them wait."""
+LEAST_SHARE = 0.04
+"""The share of the probes that wait on a line that others load."""
+REQUEST_BYTES = 9000
+"""What one of the client's requests carries, mostly certificates."""
+
+
+def others_share(waits_ms: Numbers, rate_bps: float, requests_hz: float) -> float:
+    """Return the share of probes that waited without load longer than jitter and the client's requests explain.
+
+    Jitter delays most probes, others' packets some: the lower quarter of the waits shows the jitter. A line that
+    others load all the time delays even that quarter, by the time of a packet.
+    """
+    import numpy as np
+
+    packet_ms = PACKET_BYTES * 8e3 / rate_bps
+    own = min(1.0, requests_hz * REQUEST_BYTES * 8 / rate_bps)
+    low_ms = float(np.quantile(waits_ms, 0.25))
+    if low_ms > max(1.0, 0.7 * packet_ms):
+        return 0.75 - own
+    # A rate that varies changes the time that a probe itself takes.
+    probe_ms = PROBE_BYTES * 8e3 / rate_bps
+    return float(np.mean(waits_ms > 20 * low_ms + 3 * probe_ms + 0.05)) - own
 
 
 def fit(measurement: Measurement, *, seed: int = 1) -> Fit:
@@ -251,6 +302,8 @@ class Fitter:
         self._spreads: dict[Direction, float] = {}
         self.candidates: dict[Direction, dict[str, Candidate]] = {}
         """What was tried, by direction and class."""
+        self.chosen: dict[Direction, Candidate] = {}
+        """The best candidates, by direction."""
 
     def fit(self) -> Fit:
         """Fit each direction alone, then look whether both together are as they must be."""
@@ -264,7 +317,7 @@ class Fitter:
             return Fit(line, {}, dict.fromkeys(DIRECTIONS, "unknown"), "beyond", 100.0, False, (why,))
         line = self._first(measured)
         kinds: dict[Direction, Kind] = dict.fromkeys(DIRECTIONS, "unknown")
-        chosen: dict[Direction, Candidate] = {}
+        chosen = self.chosen
         # The slower direction first: its acknowledgements matter least to the other one.
         for direction in sorted(measured, key=lambda each: measured[each].rate(0.3, 1.0)):
             phase = phases[direction]
@@ -360,7 +413,7 @@ class Fitter:
     def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
         """Step along each parameter as long as the score falls, with ever smaller steps."""
         for step in STEPS:
-            for name in ("rate", "room"):
+            for name in ("room",) if _is_rate_known(best.side, measured) else ("rate", "room"):
                 for factor in (1 + step, 1 / (1 + step)):
                     while best.score > GOOD and (side := _stepped(best.side, name, factor)):
                         seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
@@ -422,12 +475,15 @@ class Fitter:
         self, line: Line, phase: PhaseName, measured: View, best: Candidate, replicas: Sequence[View]
     ) -> Candidate | None:
         """Return the candidate whose rate changes, if it explains the measurement better."""
-        is_likely = not best.fits or is_unsteady(measured, replicas)
-        if not self._is_calm() or best.side.discipline != "fifo" or not is_likely:
+        if not self._is_calm() or best.side.discipline not in ("fifo", "drophead"):
             return None
-        found = self._varying(line, phase, measured, best.side)
+        may_be_loss = best.side.loss_percent > 0 or self._may_be_loss(measured.direction, best)
+        is_sure = is_unsteady(measured, replicas, may_be_loss=may_be_loss)
+        if best.fits and not is_sure:
+            return None
+        found = self._varying(line, phase, measured, replace(best.side, discipline="fifo"))
         self.candidates[measured.direction]["varying"] = found
-        return found if found.score + PENALTIES["varying"] < best.score else None
+        return found if found.score < best.score + (1.0 if is_sure else -PENALTIES["varying"]) else None
 
     def _with_rate(
         self, line: Line, phase: PhaseName, best: Candidate, replicas: Sequence[View], measured: View
@@ -438,9 +494,11 @@ class Fitter:
             [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
         )
-        self._spreads[direction] = open_rate
-        if best.score < GOOD:
+        if _is_rate_known(side, measured):
+            shift, open_rate = measured.link_bps / side.rate_bps, SURE_RATE
+        elif best.score < GOOD:
             shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
+        self._spreads[direction] = open_rate
         rate = side.rate_bps * shift
         is_filled = self._is_filled(line, phase, measured, side)
         most = rate * math.exp(open_rate) if is_filled else None
@@ -506,13 +564,34 @@ class Fitter:
         return any(tried[name].score < best.score + 0.3 for name in ("lossy", "unfilled") if name in tried)
 
     def _is_calm(self) -> bool:
-        """Return whether RTTs without load are nearly equal."""
+        """Return whether probes hardly wait without load."""
+        return not self._others()
+
+    def _others(self) -> list[str]:
+        """Return sentences on the waits of probes without load, which others' packets or a radio cause."""
         evidence = self._evidence
         slowest = min((each.rate(0.3, 1.0) for each in evidence.views.values()), default=1e6)
-        return evidence.idle_spread_ms < CALM_MS + 0.5 * PACKET_BYTES * 8e3 / max(slowest, 1.0)
+        if evidence.idle_spread_ms >= CALM_MS + 0.5 * PACKET_BYTES * 8e3 / max(slowest, 1.0):
+            spread = f"{evidence.idle_spread_ms:.0f} ms"
+            return [f"RTTs differ by {spread} without load: other traffic, or a radio"]
+        found = []
+        for direction in DIRECTIONS:
+            phase = self._phase(direction)
+            waits_ms = evidence.idle_waits_ms[direction]
+            if phase is None or len(waits_ms) < LEAST_PROBES:
+                continue
+            rate_bps = max(1.0, evidence.views[phase, direction].peak())
+            share = others_share(waits_ms, rate_bps, evidence.idle_requests_hz)
+            if share > LEAST_SHARE:
+                found.append(
+                    f"{100 * share:.0f} % of the probes {direction} wait without load: other traffic, or a radio"
+                )
+        return found
 
     def _is_filled(self, line: Line, phase: PhaseName, measured: View, side: Side) -> bool:
         """Return whether a faster line would have carried more."""
+        if _is_rate_known(side, measured):
+            return True
         rates = tuple((at, 1.5 * rate) for at, rate in side.rates)
         faster = line.replaced(
             measured.direction, rate_bps=1.5 * side.rate_bps, buffer_bytes=1.5 * side.buffer_bytes, rates=rates
@@ -525,33 +604,30 @@ class Fitter:
         import numpy as np
 
         direction = measured.direction
-        count = max(4, min(20, round(measured.load_s / 0.5)))
-        at = np.linspace(0, measured.load_s, count + 1)
+        count = parts_of(measured)
         start_s = self._evidence.starts_s[phase]
-
-        def means(seen: View) -> Numbers:
-            return np.diff(np.interp(at, seen.times, seen.carried)) * 8 / np.diff(at)
-
-        goal = means(measured)
-        rates = goal * HEADERS
-        rates[at[:-1] < 0.2 * measured.load_s] = np.median(rates)
-        rates = np.maximum(rates, 0.05 * np.median(rates))
+        at = start_s + np.linspace(0, measured.load_s, count, endpoint=False)
+        at[0] = max(at[0], 0.001)
+        paces, ceilings = measured.parts(count)
+        is_known = np.isfinite(paces) | np.isfinite(ceilings)
+        rates = np.where(np.isfinite(paces), paces * HEADERS, side.rate_bps * np.nanmedian(ceilings) / ceilings)
         best = Candidate(side)
         for turn in range(ROUNDS):
-            changes = tuple(
-                (round(start_s + float(time), 3), float(rate)) for time, rate in zip(at, rates, strict=False)
-            )
-            changes = ((max(0.001, changes[0][0]), changes[0][1]), *changes[1:])
-            mean = float(np.mean(rates))
-            tried = replace(side, rate_bps=mean, rates=changes)
+            rates = np.clip(rates, 0.1 * side.rate_bps, 10 * side.rate_bps)
+            if is_known.any():
+                rates = np.interp(at, at[is_known], rates[is_known])
+            changes = tuple((round(float(time), 3), float(rate)) for time, rate in zip(at, rates, strict=True))
+            tried = replace(side, rate_bps=float(np.mean(rates)), rates=changes)
             seen = self.simulated(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
             score, residual = difference(measured, seen, tried, self._evidence.idle_spread_ms)
             if score < best.score:
                 best = Candidate(tried, score, residual, seen)
             if seen is None:
                 break
-            rates = rates * np.clip(goal / np.maximum(means(seen), 1.0), 0.7, 1.4) ** 0.7
-            side = replace(corrected(replace(side, rates=()), measured, seen), rate_bps=mean, rates=())
+            found = [one / other for one, other in zip(measured.parts(count), seen.parts(count), strict=True)]
+            steps = np.where(np.isfinite(found[0]), found[0], 1 / found[1])
+            rates = rates * np.clip(np.nan_to_num(steps, nan=1.0), 0.7, 1.4) ** 0.7
+            side = replace(corrected(replace(side, rates=()), measured, seen), rate_bps=float(np.mean(rates)), rates=())
         return best
 
     def _together(
@@ -560,10 +636,7 @@ class Fitter:
         """Compare both directions' load at once with the line; rates that differ vary, or others use the line."""
         views = {each: self._evidence.views.get(("both", each)) for each in DIRECTIONS}
         line = replace(line, base_rtt_s=self._base_rtt_s(line.up, line.down))
-        if not self._is_calm():
-            self._why_not.append(
-                f"RTTs differ by {self._evidence.idle_spread_ms:.0f} ms without load: other traffic, or a radio"
-            )
+        self._why_not += self._others()
         if not all(views.values()) or len(chosen) < 2:
             return line, kinds
         ratios = self._ratios(line)
@@ -577,9 +650,16 @@ class Fitter:
                 found = self._ratios(counting)
                 if _off(found) < _off(ratios) - 0.05:
                     line, ratios = counting, found
+        for direction in DIRECTIONS:
+            change = self._change_of_rate(direction)
+            if kinds[direction] == "fifo" and self._is_calm() and abs(math.log(change)) > LEAST_CHANGE_OF_RATE:
+                kinds[direction] = "varying"
+                line = self._with_step(line, direction, change)
         for direction, (ratio, spread) in ratios.items():
             if kinds[direction] == "varying" or not self._is_off(direction, ratio, spread):
                 continue
+            if self._evidence.views["both", direction].busy_share() < BUSY:
+                continue  # Senders that leave the queue empty say nothing about its rate.
             is_sure = all(each.score < SURE for each in chosen.values()) and self._has_many_round_trips()
             if is_sure and self._is_calm() and kinds[direction] == "fifo":
                 kinds[direction] = "varying"
@@ -591,6 +671,19 @@ class Fitter:
                     "a rate that varies, or other traffic"
                 )
         return line, kinds
+
+    def _change_of_rate(self, direction: Direction) -> float:
+        """Return the rate with load both ways by that with load one way, as samples show both; 1 if they do not."""
+        phase = self._phase(direction)
+        if phase is None or phase == "both":
+            return 1.0
+        alone, both = (self._evidence.views[each, direction].parts_bps for each in (phase, "both"))
+        other: Direction = "up" if direction == "down" else "down"
+        # Acknowledgements of the other direction share the line: at most one for each of its packets.
+        acks_bps = self._evidence.views["both", other].rate(0, 1) * ACK_BYTES / PAYLOAD_BYTES
+        if not math.isfinite(alone + both):
+            return 1.0
+        return max(1.0, both / alone) if both > alone else min(1.0, (both + acks_bps) / alone)
 
     def _has_many_round_trips(self) -> bool:
         """Return whether load both ways lasted for more than 15 round trips, so that its beginning hardly matters."""
@@ -673,15 +766,38 @@ def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:
     return sum(abs(math.log(ratio)) for ratio, _ in ratios.values())
 
 
-def is_unsteady(measured: View, replicas: Sequence[View]) -> bool:
-    """Return whether goodput changes more from part to part than on a line with a constant rate."""
+def is_unsteady(measured: View, replicas: Sequence[View], *, may_be_loss: bool) -> bool:
+    """Return whether the rate changes from part to part, as replicas of a line with a constant rate do not show.
+
+    A busy line without losses carries at its rate. A full buffer makes packets wait for its room by its rate, but
+    random losses come at any wait.
+    """
+    paces, ceilings = variation(measured)
+    usual = [variation(each) for each in replicas]
+    if math.isfinite(paces):
+        return paces > 0.03 + 1.4 * max((each for each, _ in usual if math.isfinite(each)), default=0.0)
+    if may_be_loss or math.isfinite(measured.link_bps) or not math.isfinite(ceilings):
+        return False
+    return ceilings > 0.04 + 1.4 * max((each for _, each in usual if math.isfinite(each)), default=0.0)
+
+
+def variation(seen: View) -> tuple[float, float]:
+    """Return how much paces and the waits of full buffers differ in a phase, by their medians; missing if unknown."""
     import numpy as np
 
-    def variation(seen: View) -> float:
-        count = max(4, min(16, round(seen.load_s / 0.5)))
-        at = np.linspace(0.25, 1.0, count + 1) * seen.load_s
-        steps = np.diff(np.interp(at, seen.times, seen.carried))
-        return float(np.std(steps)) / max(float(np.mean(steps)), 1.0)
+    count = parts_of(seen)
+    paces, ceilings = (each[np.isfinite(each)] for each in seen.parts(count))
+    pace = ceiling = math.nan
+    if len(paces) >= 3:
+        few = 3 * PAYLOAD_BYTES * 8 / (seen.load_s / count)
+        pace = max(0.0, float(np.ptp(paces)) - few) / float(np.median(paces))
+    if len(ceilings) >= 5:
+        # Most of the longest waits are equal if the rate is constant; shorter ones come of losses elsewhere.
+        usual, longest = np.quantile(ceilings, [0.6, 0.95])
+        ceiling = max(0.0, float(longest - usual) - 1.5 * seen.packet_ms) / float(usual)
+    return pace, ceiling
 
-    usual = [variation(each) for each in replicas]
-    return variation(measured) > 1.4 * max(usual) + 0.02
+
+def parts_of(seen: View) -> int:
+    """Return how many parts of a phase are compared: each has at least two samples of the connections."""
+    return max(4, min(20, round(seen.load_s / 0.25)))
