@@ -113,7 +113,7 @@ def test_cures_are_ranked_on_the_fit_and_scored_on_the_truth(tmp_path: Path, mon
     assert "scores" not in outcome and "fall_ms" not in outcome, "nothing fits, so nothing is ranked"
 
 
-def test_the_fall_in_delay_is_that_of_the_loads_which_a_cure_reaches() -> None:
+def test_the_fall_in_delay_is_that_of_the_loads_which_a_cure_reaches_and_a_kernel_can_show_it() -> None:
     home = home_of(tomllib.loads(READY[0].text), (), "cubic")
     (cake,) = (cure for cure in cures(line_cures.DEBIAN, 1e6, 16e6) if cure.name == "cake")
     asked: list[str] = []
@@ -124,5 +124,14 @@ def test_the_fall_in_delay_is_that_of_the_loads_which_a_cure_reaches() -> None:
 
     assert line_cures.fall_ms(home, cake, {"up": (3.0, 7.0), "down": (1.0, 2.0)}, shown) == 50.0
     assert asked == ["uploads", "uploads"]
+    for cure in cures(line_cures.DEBIAN, 1e6, 16e6):
+
+        def loads(source: Source) -> float:
+            (point,) = source.points()
+            point.check("vm")
+            return 0.0
+
+        if cure.keys is not None:
+            line_cures.fall_ms(home, cure, {"up": (3.0, 7.0), "down": (1.0, 2.0)}, loads)
     assert line_cures.load_s(1e6) == line_cures.load_s(None) == (3.333, 6.667), "as long as a measurement's load"
     assert line_cures.load_s(50e6) == (1.569, 3.137) and line_cures.load_s(1e9) == (1.0, 2.0)

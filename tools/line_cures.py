@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal
@@ -18,7 +19,7 @@ from unbloat.lab.lines import Line
 from unbloat.line.applications import apps_named
 from unbloat.line.choose import BY_FAR, Choice, Ranked, choose
 from unbloat.line.cures import NEEDS, Computer, Cure, Reaches
-from unbloat.line.home import WAYS, Home, Way, draw, home_of
+from unbloat.line.home import BESIDE, WAYS, Home, Way, draw, home_of
 from unbloat.line.model import plan_for
 from unbloat.line.trials import ALIKE, scores, trial
 from unbloat.scenarios.source import Source
@@ -85,8 +86,10 @@ def outcome_of_cures(of: Line, choice: Choice) -> Outcome:
 
 Shown = Callable[[Source], float]
 """Returns the loaded delay that a trial shows, in ms."""
-CALL = apps_named("call")
+(CALL,) = apps_named("call")
 """The application whose packets show the delay."""
+CALL_BESIDE = replace(CALL, flows=tuple({**flow, **BESIDE} for flow in CALL.flows))
+"""A call of another computer, for cures that a kernel loads for all flows of a computer and the simulator for some."""
 
 
 def first_here(choice: Choice) -> Ranked | None:
@@ -123,9 +126,11 @@ LEAST_LOAD_S = 3.0
 def fall_ms(home: Home, cure: Cure, times_s: Mapping[Way, tuple[float, float]], shown: Shown) -> float:
     """Return the fall in loaded delay under a cure, with four connections in each direction that the cure reaches."""
     first = draw(home, {}, 0)
+    for_some = any(key.endswith(".window_controller") for key in cure.keys or ())
 
     def fall(load: Way) -> float:
-        today, cured = (shown(trial(home, each, load, CALL, first, times_s[load])) for each in (None, cure))
+        apps = [CALL_BESIDE if for_some and load == "down" else CALL]
+        today, cured = (shown(trial(home, each, load, apps, first, times_s[load])) for each in (None, cure))
         return today - cured
 
     return fmean(fall(load) for load in LOADS_OF[cure.reaches])

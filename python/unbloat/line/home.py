@@ -30,6 +30,8 @@ Way = Literal["up", "down"]
 WAYS: tuple[Way, ...] = ("up", "down")
 NEIGHBOUR, THEIR_DEVICE = "neighbour", "their_device"
 """The other computer of a home, and its link to the router."""
+BESIDE: Flow = {"host": NEIGHBOUR, "path": [THEIR_DEVICE, ROUTER, LINE]}
+"""The keys of flows of the other computer; an application may have them too."""
 UNKNOWN_BPS = 20e6
 """The rate that counts for the length of a run where the line follows a recording."""
 OWN = WAYS
@@ -112,7 +114,8 @@ class Home:
         link = _varied(self.link, warmup + measured, drawn.place)
         link["reverse"] = _varied(link["reverse"], warmup + measured, drawn.place)
         wire = "1gbit" if max(self.rate_bps(way) or 0.0 for way in WAYS) <= 300e6 else "10gbit"
-        has_neighbour = THEIR_UPLOADS in LOADS[load] or bool(self.others)
+        is_beside = any(flow.get("host") == NEIGHBOUR for app in apps for flow in app.flows)
+        has_neighbour = THEIR_UPLOADS in LOADS[load] or bool(self.others) or is_beside
         open_link = {
             "rate": wire,
             "delay": "0ms",
@@ -137,18 +140,17 @@ class Home:
     def flows(self, load: str, apps: Sequence[App], uploads: int, downloads: int) -> list[Flow]:
         """Return the flow groups of a load: bulk transfers, applications, and known traffic of others."""
         mine = {"host": HOST, "path": [DEVICE, ROUTER, LINE]}
-        theirs = {"host": NEIGHBOUR, "path": [THEIR_DEVICE, ROUTER, LINE]}
         started = {"start": "0s..1s"}
         bulk: dict[str, Flow] = {
             UPLOADS: {**mine, **started, "cc": self.cc, "count": uploads},
             DOWNLOADS: {**mine, **started, "cc": FAR, "count": downloads, "reverse": True},
-            THEIR_UPLOADS: {**theirs, **started, "cc": FAR},
-            THEIR_DOWNLOADS: {**theirs, **started, "cc": FAR, "reverse": True},
+            THEIR_UPLOADS: {**BESIDE, **started, "cc": FAR},
+            THEIR_DOWNLOADS: {**BESIDE, **started, "cc": FAR, "reverse": True},
         }
         return [
             *({"name": role, **bulk[role]} for role in LOADS[load]),
             *({"name": app.name, **mine, **flow} for app in apps for flow in app.flows),
-            *({"name": f"others {place}", **flow, **theirs} for place, flow in enumerate(self.others)),
+            *({"name": f"others {place}", **flow, **BESIDE} for place, flow in enumerate(self.others)),
         ]
 
 
