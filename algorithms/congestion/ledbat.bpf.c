@@ -23,6 +23,7 @@
 #include <bpf/bpf_tracing.h>
 #include "bpf_tracing_net.h"
 #include "control.h"
+#include "delay_history.h"
 #include "fractional_growth.h"
 #include "one_way_delay.h"
 #include "slow_start.h"
@@ -34,76 +35,15 @@ PARAM(u32, initial_window, 2, 1, 1000, "packets", "largest window at the start")
 PARAM(bool, slow_start, false, 0, 1, "", "slow start at the beginning and after a timeout");
 
 #define GAIN_BITS 10 /* gain is in 1/1024 */
-#define BASE_HISTORY 10
-#define CURRENT_FILTER 4
-#define MINUTE_US (60 * USEC_PER_SEC)
 
-/* Delays in us, modulo 2^32. */
 struct ledbat {
-	__s64 sum;		       /* of changes that have not become a segment, 1/1024 segment times the target */
-	__u32 base[BASE_HISTORY];      /* the least of each minute, the latest last */
-	__u32 current[CURRENT_FILTER]; /* the latest last */
-	__u32 minute;		       /* of the latest */
-	__u8 has_base;
-	__u8 has_current;
+	__s64 sum; /* of changes that have not become a segment, 1/1024 segment times the target */
+	struct delay_history delays;
 };
-
-/*
- * Drops the oldest delay and moves the others, because the verifier allows no computed index into a list of the socket.
- */
-static __always_inline void ledbat_append(__u32 *delays, int count, __u32 delay)
-{
-	for (int i = 1; i < count; i++)
-		delays[i - 1] = delays[i];
-	delays[count - 1] = delay;
-}
-
-static __always_inline void ledbat_fill(__u32 *delays, int count, __u32 delay)
-{
-	for (int i = 0; i < count; i++)
-		delays[i] = delay;
-}
-
-static __always_inline __u32 ledbat_least(const __u32 *delays, int count)
-{
-	__u32 least = delays[0];
-
-	for (int i = 1; i < count; i++)
-		least = before(delays[i], least) ? delays[i] : least;
-	return least;
-}
-
-/* The queueing delay that section 2.4.2 of the RFC calls current less base, us. */
-static __always_inline __u32 ledbat_queueing(const struct ledbat *ca)
-{
-	return queueing_us(ledbat_least(ca->current, CURRENT_FILTER), ledbat_least(ca->base, BASE_HISTORY));
-}
-
-/*
- * Fills an empty list with its first delay. That changes no minimum while this delay is in the list, and it leaves
- * last.
- */
-static __always_inline void ledbat_sample(struct ledbat *ca, __u32 delay, __u32 minute)
-{
-	__u32 *latest = &ca->base[BASE_HISTORY - 1];
-
-	if (!ca->has_base)
-		ledbat_fill(ca->base, BASE_HISTORY, delay);
-	else if (minute != ca->minute)
-		ledbat_append(ca->base, BASE_HISTORY, delay);
-	else if (before(delay, *latest))
-		*latest = delay;
-	if (ca->has_current)
-		ledbat_append(ca->current, CURRENT_FILTER, delay);
-	else
-		ledbat_fill(ca->current, CURRENT_FILTER, delay);
-	ca->minute = minute;
-	ca->has_base = ca->has_current = 1;
-}
 
 static __always_inline void ledbat_change_window(struct tcp_sock *tp, struct ledbat *ca, __u32 acked)
 {
-	__u32 queueing = ledbat_queueing(ca);
+	__u32 queueing = delay_history_queueing(&ca->delays);
 	__u32 in_flight = tcp_packets_in_flight(tp) + acked;
 	__u32 most = max(in_flight, tp->max_packets_out) + allowed_increase;
 
@@ -128,8 +68,10 @@ void BPF_PROG(init, struct sock *sk)
 SEC("struct_ops")
 void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 {
+	struct ledbat *ca = inet_csk_ca(sk);
+
 	if (has_one_way_delay(sk, sample))
-		ledbat_sample(inet_csk_ca(sk), one_way_delay_us(sk), tcp_sk(sk)->tcp_mstamp / MINUTE_US);
+		delay_history_sample(&ca->delays, one_way_delay_us(sk), tcp_sk(sk)->tcp_mstamp);
 }
 
 SEC("struct_ops")
@@ -138,7 +80,7 @@ void BPF_PROG(cong_avoid, struct sock *sk, __u32 ack, __u32 acked)
 	struct tcp_sock *tp = tcp_sk(sk);
 	struct ledbat *ca = inet_csk_ca(sk);
 
-	if (!ca->has_current)
+	if (!ca->delays.has_current)
 		tcp_reno_cong_avoid(sk, ack, acked);
 	else if (!slow_start || !tcp_in_slow_start(tp) || reaches_congestion_avoidance(sk, &acked))
 		ledbat_change_window(tp, ca, acked);
@@ -159,7 +101,7 @@ void BPF_PROG(cwnd_event, struct sock *sk, enum tcp_ca_event event)
 	struct ledbat *ca = inet_csk_ca(sk);
 
 	if (event == CA_EVENT_CWND_RESTART)
-		ca->has_current = 0;
+		ca->delays.has_current = 0;
 }
 
 SEC("struct_ops")

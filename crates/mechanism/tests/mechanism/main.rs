@@ -6,6 +6,7 @@ mod classifiers;
 mod clpc;
 mod compound;
 mod compound_ns2;
+mod copa;
 mod cubic;
 mod cubic_hystartpp;
 mod cubic_search;
@@ -22,6 +23,7 @@ mod kernel_examples;
 mod kernel_target;
 mod layout;
 mod ledbat;
+mod ledbat_pp;
 #[path = "../linux_examples/mod.rs"]
 mod linux_examples;
 mod maps;
