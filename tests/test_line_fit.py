@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from unbloat.line.fit import fit
+from unbloat.line.evidence import Evidence, evidence_of
+from unbloat.line.fit import LEAST_SHARE, fit, others_share
 from unbloat.line.fitted import Fit, write_scenario
 from unbloat.line.measurement import About, Measurement, measurement_of
 from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
@@ -26,6 +27,10 @@ def measured(line: Line = DSL, plan_of: str = "") -> Measurement:
 @cache
 def fitted(line: Line = DSL, plan_of: str = "") -> Fit:
     return fit(measured(line, plan_of))
+
+
+def evidence(line: Line = DSL, plan_of: str = "") -> Evidence:
+    return evidence_of(measured(line, plan_of))
 
 
 def is_near(found: Side, true: Side) -> bool:
@@ -126,3 +131,39 @@ def test_a_policer_and_its_burst_are_found() -> None:
     least, most = found.ranges["link.line.policer.rate"]
     assert most is not None
     assert least < 2e6 < most
+
+
+def test_single_packets_tell_the_rate_of_a_slow_line() -> None:
+    slow = Line(Side(0.4e6, 4500), Side(0.9e6, 6000), 0.25)
+    views = evidence(slow, "both_s=0").views
+    for direction in ("up", "down"):
+        side, seen = slow.side(direction), views[direction, direction]  # type: ignore[index,arg-type]
+        assert seen.link_bps == pytest.approx(side.rate_bps, rel=0.02)
+
+
+def test_busy_parts_tell_the_rate_of_a_fast_line() -> None:
+    fast = Line(Side(20e6, 1e6), Side(60e6, 8e6), 0.03)
+    views = evidence(fast, "both_s=0").views
+    assert views["up", "up"].parts_bps == pytest.approx(20e6, rel=0.02)
+    assert views["down", "down"].parts_bps == pytest.approx(60e6, rel=0.02)
+
+
+def test_packets_of_others_wait_without_load_but_jitter_is_not_taken_for_them() -> None:
+    line = Line(Side(2e6, 60e3), Side(2e6, 60e3), 0.03)
+    others = scenario(line)
+    others["flows"] = [{"app": {"kind": "udp", "rate": "550kbit"}, "reverse": True}]
+    shared = evidence_of(noisy(simulate(others, PLAN), 5))
+
+    def share(of: Evidence, direction: Any) -> float:
+        return others_share(of.idle_waits_ms[direction], 2e6, 0.0)
+
+    assert share(shared, "down") > LEAST_SHARE > share(shared, "up")
+    assert share(evidence(line), "down") < LEAST_SHARE
+
+
+def test_a_rate_that_varies_is_told_by_the_goodput_of_a_busy_line() -> None:
+    steps = tuple((2.0 + 0.5 * place, rate) for place, rate in enumerate([2e6, 1.5e6, 2.2e6, 1.7e6, 1.3e6] * 8))
+    deep = Line(Side(2e6, 600e3, rates=steps), Side(8e6, 100e3), 0.03)
+    found = fitted(deep, "down_s=0 both_s=0")
+    assert found.kinds["up"] == "varying"
+    assert found.fits, found.why_not

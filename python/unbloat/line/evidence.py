@@ -21,6 +21,8 @@ BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
 LEAST_PACKET_MS = 4.0
 """Jitter hides the time of a packet that takes less."""
+MOST_UNUSED_SHARE = 0.6
+"""Goodput below this share of the rate makes a time twice as long as likely."""
 LEAST_STEPS = 12
 """Fewer equal times between probes may be equal by chance."""
 
@@ -157,10 +159,13 @@ class View:
         whole = best * 2 * probe / (2 * probe - 1)
         # Two packets between most probes look like one of twice the time.
         single = best * probe / (1 + probe)
+        is_checked = False
         for each in (whole, single):
             if each < 1.05 * usual_ms and np.sum(matching(each, 0.012)) > max(4, 0.06 * counts.max()):
-                best = each
+                best, is_checked = each, True
                 break
+        if best < MOST_UNUSED_SHARE * usual_ms and not is_checked:
+            return math.nan
         near = steps[matching(best, 0.04)]
         if len(near) < LEAST_STEPS or len(near) < 0.6 * np.sum(matching(best, 0.15)):
             return math.nan
@@ -180,9 +185,26 @@ class View:
         for each, share in agreeing:
             middle = float(np.median(each))
             if np.mean(np.abs(each / middle - 1) < 0.015) >= share:
-                probes_bps = PROBE_BYTES * 8 / float(np.median(np.diff(self.sent)))
-                return middle * PACKET_BYTES / PAYLOAD_BYTES + probes_bps
+                return self.wire_bps(middle)
         return math.nan
+
+    @cached_property
+    def flat_bps(self) -> float:
+        """The rate at which most parts of the phase carried bytes, busy or not; missing if they differ."""
+        import numpy as np
+
+        count = max(6, min(20, round(self.load_s / 0.5)))
+        rates = self._busy_and_rates(count)[1][count // 4 :]
+        middle = float(np.median(rates))
+        is_flat = middle > 0 and np.mean(np.abs(rates / middle - 1) < 0.015) >= 0.6
+        return self.wire_bps(middle) if is_flat else math.nan
+
+    def wire_bps(self, payload_bps: float) -> float:
+        """Return the rate of packets that carry payload at a rate, with the probes among them."""
+        import numpy as np
+
+        probes_bps = PROBE_BYTES * 8 / float(np.median(np.diff(self.sent))) if len(self.sent) > 1 else 0.0
+        return payload_bps * PACKET_BYTES / PAYLOAD_BYTES + probes_bps
 
     def _busy_and_rates(self, count: int) -> tuple[Numbers, Numbers]:
         """Return the share of busy time and the payload rate of each part of the phase."""

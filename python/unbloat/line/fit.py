@@ -160,13 +160,14 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
 
 def corrected(side: Side, measured: View, simulated: View) -> Side:
     """Return the candidate with what the simulation was wrong about corrected."""
-    if _is_rate_known(side, measured):
-        ratio = measured.link_bps / side.rate_bps
+    if math.isfinite(known := known_bps(side, measured)):
+        ratio = known / side.rate_bps
     else:
         ratio = math.sqrt(
             _clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
             * _clipped(measured.peak() / max(1.0, simulated.peak()))
         )
+    ratio = _likely(side, measured, ratio)
     changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
     if side.rates:
         changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
@@ -191,9 +192,23 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
     return replace(side, **changes)
 
 
-def _is_rate_known(side: Side, measured: View) -> bool:
-    """Return whether the samples show the constant rate at which a candidate sends packets."""
-    return math.isfinite(measured.link_bps) and not side.rates and side.discipline != "policer"
+def known_bps(side: Side, measured: View) -> float:
+    """Return the constant rate of a candidate that the samples show directly; missing if they do not."""
+    if side.rates:
+        return math.nan
+    is_link_known = math.isfinite(measured.link_bps) and side.discipline != "policer"
+    return measured.link_bps if is_link_known else measured.flat_bps
+
+
+def _likely(side: Side, measured: View, ratio: float) -> float:
+    """Return the factor of a candidate's rate, within what is likely for a policer.
+
+    Once the burst is gone, nothing passes but the tokens' rate, or less.
+    """
+    if side.discipline != "policer":
+        return ratio
+    late = measured.wire_bps(measured.rate(0.5, 1.0)) / side.rate_bps
+    return min(max(ratio, 0.95 * late), MOST_UNUSED * late)
 
 
 def _stepped(side: Side, name: str, factor: float) -> Side | None:
@@ -245,8 +260,12 @@ SLOW_BPS = 4e6
 """Slower lines carry so few packets that probes matter in a queue that counts packets."""
 ENOUGH = 3.0
 """The largest score of a line that fits, unless chance alone makes a larger one."""
+MOST_UNUSED = 1.07
+"""The most by which a policer's rate exceeds what passes it in the second half of a phase."""
 SURE_RATE = 0.02
 """How far a rate is open that the samples show directly, as a logarithm."""
+SURELY_VARYING = 0.3
+"""How much worse than a constant rate's a score may be where the parts of the phase show that the rate varies."""
 LEAST_CHANGE_OF_RATE = 0.1
 """How much a rate must change from phase to phase, as a logarithm, if samples show it directly."""
 ACK_BYTES = 64
@@ -413,7 +432,7 @@ class Fitter:
     def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
         """Step along each parameter as long as the score falls, with ever smaller steps."""
         for step in STEPS:
-            for name in ("room",) if _is_rate_known(best.side, measured) else ("rate", "room"):
+            for name in ("room",) if math.isfinite(known_bps(best.side, measured)) else ("rate", "room"):
                 for factor in (1 + step, 1 / (1 + step)):
                     while best.score > GOOD and (side := _stepped(best.side, name, factor)):
                         seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
@@ -475,15 +494,18 @@ class Fitter:
         self, line: Line, phase: PhaseName, measured: View, best: Candidate, replicas: Sequence[View]
     ) -> Candidate | None:
         """Return the candidate whose rate changes, if it explains the measurement better."""
-        if not self._is_calm() or best.side.discipline not in ("fifo", "drophead"):
+        is_plain = best.side.discipline in ("fifo", "drophead")
+        if not self._is_calm() or best.side.discipline == "policer":
             return None
         may_be_loss = best.side.loss_percent > 0 or self._may_be_loss(measured.direction, best)
         is_sure = is_unsteady(measured, replicas, may_be_loss=may_be_loss)
         if best.fits and not is_sure:
             return None
-        found = self._varying(line, phase, measured, replace(best.side, discipline="fifo"))
+        start = best if is_plain else self.candidates[measured.direction]["fifo"]
+        found = self._varying(line, phase, measured, replace(start.side, discipline="fifo"))
         self.candidates[measured.direction]["varying"] = found
-        return found if found.score < best.score + (1.0 if is_sure else -PENALTIES["varying"]) else None
+        margin = SURELY_VARYING if is_sure and is_plain else -PENALTIES["varying"]
+        return found if found.score < min(ENOUGH, best.score + margin) else None
 
     def _with_rate(
         self, line: Line, phase: PhaseName, best: Candidate, replicas: Sequence[View], measured: View
@@ -494,10 +516,11 @@ class Fitter:
             [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
         )
-        if _is_rate_known(side, measured):
-            shift, open_rate = measured.link_bps / side.rate_bps, SURE_RATE
+        if math.isfinite(known := known_bps(side, measured)):
+            shift, open_rate = known / side.rate_bps, SURE_RATE
         elif best.score < GOOD:
             shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
+        shift = _likely(side, measured, shift)
         self._spreads[direction] = open_rate
         rate = side.rate_bps * shift
         is_filled = self._is_filled(line, phase, measured, side)
@@ -519,6 +542,7 @@ class Fitter:
         small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / old.rate_bps
         waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
         reached = float(np.median([each.wait(0.98, 0.0) for each in replicas])) > 900 * old.buffer_s
+        reached |= old.discipline == "drophead"  # What is dropped from the head shortens the waits.
         change = _clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
         room = max(2.0 * PACKET_BYTES, old.buffer_bytes * side.rate_bps / old.rate_bps * change)
         open_room = 2 * float(np.std(waits)) + self._spreads[direction] + 0.02
@@ -590,7 +614,7 @@ class Fitter:
 
     def _is_filled(self, line: Line, phase: PhaseName, measured: View, side: Side) -> bool:
         """Return whether a faster line would have carried more."""
-        if _is_rate_known(side, measured):
+        if math.isfinite(known_bps(side, measured)):
             return True
         rates = tuple((at, 1.5 * rate) for at, rate in side.rates)
         faster = line.replaced(
