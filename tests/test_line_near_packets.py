@@ -45,3 +45,4 @@ def test_a_packet_is_read_from_its_headers() -> None:
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp) + 100, 0, 0, 64, 6, 0, bytes(4), bytes(4))
     assert segment(1.5, False, ip + tcp) == Segment(1.5, False, PORT, 1000, 100, 2000, 77)
     assert segment(1.5, False, ip[:9] + b"\x11" + ip[10:] + tcp) is None
+    assert segment(1.5, False, b"\x65" + ip[1:] + tcp) is None

@@ -30,7 +30,9 @@ LOAD_BYTES = 100_000
 """Connections that carry less do not count as load."""
 TICK_S = 1e-3
 """The unit of TCP's timestamps."""
-IP, TCP = 0x0800, 6
+EVERY = 3
+"""The protocol that a socket asks for to see what this end sends, too."""
+TCP = 6
 HEAD_BYTES = 120
 """The headers of IP and TCP fit in."""
 SO_TIMESTAMPNS = 35
@@ -59,7 +61,7 @@ class Segment:
 def segment(time_s: float, is_out: bool, packet: bytes) -> Segment | None:
     """Read an IPv4 packet, of which the headers suffice; None if it has no TCP, or opens a connection."""
     ip_bytes = (packet[0] & 15) * 4
-    if packet[9] != TCP or len(packet) < ip_bytes + 20:
+    if packet[0] >> 4 != 4 or packet[9] != TCP or len(packet) < ip_bytes + 20:
         return None
     total = int.from_bytes(packet[2:4], "big")
     source, target, number, answer, offset, flags = struct.unpack_from(">HHIIBB", packet, ip_bytes)
@@ -175,7 +177,7 @@ def times_of(segments: Iterable[Segment]) -> pd.DataFrame:
 
 def watch(file: Path) -> None:
     """Note packets until a signal comes, and write the table."""
-    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(IP)) as device:
+    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY)) as device:
         device.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
         device.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 26)
         signal.signal(signal.SIGTERM, lambda *_: device.close())

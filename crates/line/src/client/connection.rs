@@ -36,12 +36,12 @@ const MOST_CONFIGURATION: usize = 65_536;
 const STREAM_WINDOW: u32 = (1 << 31) - 1;
 
 /// Bytes that HTTP/2 may queue for a stream before they are in the socket.
-const SEND_BUFFER: usize = 2048;
+const SEND_BUFFER: usize = 1400;
 
 /// Bytes that TLS and TCP may hold of an upload before they send.
 ///
 /// With more of them, requests on the same connection would wait in this program, not on the line.
-const UNSENT: usize = 2048;
+const UNSENT: usize = 1448;
 
 /// TLS for clients, which notes whether certificates could be verified.
 #[derive(Clone)]
@@ -254,4 +254,27 @@ async fn drive(mut connection: Connection<TlsStream<TcpStream>>, mut window: wat
 async fn within<T>(time: Duration, future: impl Future<Output = io::Result<T>>) -> io::Result<T> {
     let late = || io::Error::new(io::ErrorKind::TimedOut, format!("no answer for {} s", time.as_secs()));
     tokio::time::timeout(time, future).await.unwrap_or_else(|_| Err(late()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::Limits;
+    use crate::{Config, Identity, Server};
+
+    #[test]
+    fn the_far_end_sends_frames_of_a_segment_while_the_rate_is_unknown() {
+        let identity = Identity::SelfSigned(vec!["localhost".into()]);
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        let config = Config { address, limits: Limits::default(), controls: Vec::new(), identity };
+        let server = Server::start(config).unwrap();
+        let url = Url::parse(&format!("https://{}/large", server.address())).unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let first = runtime.block_on(async {
+            let session = Session::open(server.address(), &url.host, &Tls::new().unwrap(), 65_535).await.unwrap();
+            let (answer, _) = session.requests.clone().send_request(request(Method::GET, &url).unwrap(), true).unwrap();
+            answer.await.unwrap().into_body().data().await.unwrap().unwrap().len()
+        });
+        assert!(first <= UNSENT, "an answer on this connection would wait for a frame of {first} bytes");
+    }
 }

@@ -25,11 +25,8 @@ const FIRST_WINDOW: u64 = 1 << 20;
 /// Bytes that a download's far end may have on the way, at most.
 const MOST_WINDOW: u64 = 1 << 26;
 
-/// Bytes that an upload hands over at a time.
-const CHUNK: usize = 2048;
-
-/// Payload bytes of a full packet.
-const SEGMENT: usize = 1448;
+/// Bytes that an upload hands over at a time: what a full packet holds beside the headers of HTTP/2 and TLS.
+const CHUNK: usize = 1400;
 
 static ZEROS: [u8; CHUNK] = [0; CHUNK];
 
@@ -152,7 +149,7 @@ impl Carrier {
     pub(super) fn keep_full(&self, bytes_per_second: f64) {
         if self.direction == Direction::Up {
             // A connection that has just ended needs no limit.
-            let _ = limit_unsent(&self.session.socket, (0.005 * bytes_per_second) as usize + SEGMENT);
+            let _ = limit_unsent(&self.session.socket, ((0.005 * bytes_per_second) as usize).max(1));
         }
     }
 

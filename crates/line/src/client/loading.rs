@@ -2,7 +2,8 @@
 
 use super::load::{Carrier, Target, carriers_of};
 use super::records::Direction;
-use super::{FOREIGN_BYTES, PROBE_SHARE, SAMPLE};
+use super::records::RequestKind;
+use super::{FOREIGN, OWN, SAMPLE};
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
@@ -25,7 +26,9 @@ pub(super) struct Loading {
     intervals: VecDeque<[f64; 3]>,
     averages: VecDeque<[f64; 3]>,
     stable_for: usize,
-    next_request: Instant,
+    last_foreign: Instant,
+    last_own: Instant,
+    next_sample: Instant,
     next_look: Instant,
 }
 
@@ -40,7 +43,9 @@ impl Loading {
             intervals: VecDeque::new(),
             averages: VecDeque::new(),
             stable_for: 0,
-            next_request: now + INTERVAL,
+            last_foreign: now,
+            last_own: now,
+            next_sample: now + SAMPLE,
             next_look: now,
         }
     }
@@ -100,14 +105,28 @@ impl Loading {
         is_due
     }
 
-    /// Reports that the next requests are due: up to eight a second, and fewer on slow lines.
-    pub(super) fn may_ask(&mut self, rates: &[f64; 2]) -> bool {
+    /// Reports that the connections are to be looked at.
+    pub(super) fn may_sample(&mut self) -> bool {
         let now = Instant::now();
-        let is_due = now >= self.next_request;
+        let is_due = now >= self.next_sample;
         if is_due {
-            let slower = rates.iter().copied().filter(|rate| *rate > 0.0).fold(f64::INFINITY, f64::min);
-            let pause = (FOREIGN_BYTES as f64 / (PROBE_SHARE * slower)).clamp(0.125, 3.0);
-            self.next_request = now + Duration::from_secs_f64(pause);
+            self.next_sample = now + SAMPLE;
+        }
+        is_due
+    }
+
+    /// Reports that a request of a kind is due, at the best rates so far.
+    pub(super) fn may_ask(&mut self, kind: RequestKind, best: [f64; 2]) -> bool {
+        let (last, asking) = match kind {
+            RequestKind::Foreign => (&mut self.last_foreign, &FOREIGN),
+            RequestKind::Own => (&mut self.last_own, &OWN),
+        };
+        let pause = asking.pause(best);
+        let late = last.elapsed().saturating_sub(pause);
+        let is_due = last.elapsed() >= pause;
+        if is_due {
+            // A moment's delay of this program makes no request rarer; a long one makes no burst of them.
+            *last = Instant::now() - late.min(SAMPLE);
         }
         is_due
     }

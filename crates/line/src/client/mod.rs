@@ -36,6 +36,9 @@ use std::time::{Duration, Instant};
 use tokio::runtime::Builder;
 use tokio::task::JoinSet;
 
+/// Time between two looks at what is due.
+const TICK: Duration = Duration::from_millis(10);
+
 /// Time between two samples of connections and of this computer's queues.
 const SAMPLE: Duration = Duration::from_millis(50);
 
@@ -54,16 +57,24 @@ const MOST_LOAD: Duration = Duration::from_secs(15);
 /// How long the idle phase takes.
 const IDLE: Duration = Duration::from_millis(2500);
 
-/// Bytes of a request on a connection of its own, both directions together.
-const FOREIGN_BYTES: u64 = 9000;
+/// Requests on connections of their own, with what certificates and handshakes take.
+///
+/// `line/model.py` has these numbers too.
+const FOREIGN: Asking = Asking { bytes: 1500, share: 0.02 };
 
-/// Bytes of a request on a connection that exists.
-const OWN_BYTES: u64 = 400;
+/// Requests on connections that carry load; their bytes are part of the load's.
+const OWN: Asking = Asking { bytes: 120, share: 0.04 };
 
 /// Share of the budget for probes and requests.
 const ASIDE: f64 = 0.06;
 
-/// Share of the line's rate that probes and requests may take each (the draft's PTC).
+/// Requests on new connections that may wait for their answers at a time.
+const MOST_FOREIGN: usize = 16;
+
+/// Requests on connections that carry load that may wait: servers refuse a hundred on one connection.
+const MOST_OWN: usize = 128;
+
+/// Share of the line's rate that probes may take.
 const PROBE_SHARE: f64 = 0.02;
 
 /// What to measure, and at which cost.
@@ -117,11 +128,37 @@ pub fn measure(config: &Config, observe: Observe<'_>) -> Result<Measured, Error>
     measured
 }
 
+/// How often requests of a kind are sent.
+struct Asking {
+    /// Bytes of one of them in one direction.
+    bytes: u64,
+    /// The share of the slower direction that all may take.
+    share: f64,
+}
+
+impl Asking {
+    /// Returns the time from one request to the next at the best rates so far, down and up, in bytes a second.
+    fn pause(&self, best: [f64; 2]) -> Duration {
+        /// A direction that nothing has loaded yet counts as so much slower than the other.
+        const LEAST_RATIO: f64 = 0.2;
+        /// Bytes a second that nearly all lines carry.
+        const LEAST_RATE: f64 = 31_250.0;
+        let known = best[0].max(best[1]);
+        if known <= 0.0 {
+            return Duration::from_millis(200);
+        }
+        let unknown = (LEAST_RATIO * known).max(known.min(LEAST_RATE));
+        let slower = best.into_iter().map(|rate| if rate > 0.0 { rate } else { unknown }).fold(known, f64::min);
+        Duration::from_secs_f64((self.bytes as f64 / (self.share * slower)).clamp(0.02, 3.0))
+    }
+}
+
 /// What requests collect while they run in tasks of their own.
 #[derive(Default)]
 struct Requests {
     rows: Vec<RequestRow>,
     running: usize,
+    running_own: usize,
     sent_bytes: u64,
     received_bytes: u64,
 }
@@ -139,6 +176,8 @@ struct Run<'a> {
     /// Bytes that requests may still use.
     aside: Arc<Budget>,
     requests: Arc<Mutex<Requests>>,
+    /// Requests on loaded connections so far: they take turns.
+    asked_own: usize,
     sent_bytes: u64,
     received_bytes: u64,
     tables: Tables,
@@ -169,6 +208,7 @@ impl<'a> Run<'a> {
             left: config.budget - aside,
             aside: Arc::new(Budget::new(aside - aside / 3)),
             requests: Arc::default(),
+            asked_own: 0,
             sent_bytes: 0,
             received_bytes: 0,
             tables: Tables::default(),
@@ -268,7 +308,17 @@ impl<'a> Run<'a> {
         }
         let mut state = Loading::new(&targets, Instant::now() + time.min(MOST_LOAD));
         let flow = loop {
-            tokio::time::sleep(SAMPLE).await;
+            tokio::time::sleep(TICK).await;
+            let best = self.best;
+            if state.may_ask(RequestKind::Foreign, best) {
+                self.ask_foreign(phase);
+            }
+            if state.may_ask(RequestKind::Own, best) {
+                self.ask_own(phase, &carriers);
+            }
+            if !state.may_sample() {
+                continue;
+            }
             self.sample(phase, &mut carriers);
             if let Some(goodput) = state.interval_ended(&carriers) {
                 self.rates = goodput;
@@ -296,10 +346,6 @@ impl<'a> Run<'a> {
             }
             if state.may_widen(self.prober.latest_rtt()) {
                 carriers.iter_mut().for_each(Carrier::widen);
-            }
-            if state.may_ask(&self.rates) {
-                self.ask_foreign(phase);
-                self.ask_own(phase, &carriers);
             }
             let (sent, received) = on_the_line(&carriers);
             let flow = self.report(phase, self.rates, sent + received);
@@ -410,8 +456,7 @@ impl<'a> Run<'a> {
 
     /// Fetches a small object over a connection of its own, if the budget allows.
     fn ask_foreign(&self, phase: Phase) {
-        const MOST_RUNNING: usize = 4;
-        if self.locked().running >= MOST_RUNNING || !self.aside.take(FOREIGN_BYTES) {
+        if self.locked().running >= MOST_FOREIGN || !self.aside.take(2 * FOREIGN.bytes) {
             return;
         }
         self.locked().running += 1;
@@ -440,12 +485,16 @@ impl<'a> Run<'a> {
     }
 
     /// Fetches a small object over one of the connections that carry load.
-    fn ask_own(&self, phase: Phase, carriers: &[Carrier]) {
-        let number = self.locked().rows.len();
-        let Some(carrier) = carriers.get(number % carriers.len().max(1)) else { return };
-        if carrier.host() != self.far.small.host || !self.aside.take(OWN_BYTES) {
+    fn ask_own(&mut self, phase: Phase, carriers: &[Carrier]) {
+        let Some(carrier) = carriers.get(self.asked_own % carriers.len().max(1)) else { return };
+        if carrier.host() != self.far.small.host
+            || self.locked().running_own >= MOST_OWN
+            || !self.aside.take(2 * OWN.bytes)
+        {
             return;
         }
+        self.asked_own += 1;
+        self.locked().running_own += 1;
         let (requests, url) = (Arc::clone(&self.requests), self.far.small.clone());
         let (session, sent_s) = (carrier.session.requests.clone(), self.now());
         tokio::spawn(async move {
@@ -454,7 +503,9 @@ impl<'a> Run<'a> {
             let is_answer = answer.is_ok_and(|(status, _)| status.is_success());
             let http_ms = is_answer.then(|| asked.elapsed().as_secs_f64() * 1e3);
             let row = RequestRow { phase, kind: RequestKind::Own, sent_s, tcp_ms: None, tls_ms: None, http_ms };
-            requests.lock().unwrap_or_else(PoisonError::into_inner).rows.push(row);
+            let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
+            requests.running_own -= 1;
+            requests.rows.push(row);
         });
     }
 
@@ -571,6 +622,15 @@ fn on_the_line(carriers: &[Carrier]) -> (u64, u64) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn requests_take_a_share_of_the_slower_direction() {
+        let pause_ms = |best| FOREIGN.pause(best).as_millis();
+        // 1500 bytes are 2 % of what 1 Mbit/s carries in 600 ms.
+        assert_eq!([pause_ms([125e3, 0.0]), pause_ms([125e3, 125e3]), pause_ms([5e6, 125e3])], [2400, 600, 600]);
+        assert_eq!([pause_ms([1e8, 1e8]), pause_ms([1e3, 1e3]), pause_ms([0.0, 0.0])], [20, 3000, 200]);
+        assert!(OWN.pause([125e3, 125e3]) < FOREIGN.pause([125e3, 125e3]) / 10);
+    }
 
     #[test]
     fn between_phases_is_a_pause() {

@@ -17,6 +17,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::task::{Context, Poll};
 use tokio::net::TcpStream;
 use tokio_rustls::server::TlsStream;
@@ -31,7 +32,7 @@ const SMALL: u64 = 500;
 const WINDOW: u32 = 1 << 24;
 
 /// Bytes of a response that wait for TCP.
-const SEND_BUFFER: usize = 4096;
+const SEND_BUFFER: usize = 2048;
 
 /// Zeros that a response sends at a time.
 static ZEROS: [u8; 65_536] = [0; 65_536];
@@ -47,10 +48,17 @@ const URLS: [(&str, &str); 6] = [
 ];
 
 /// Serves one connection.
-pub(super) async fn serve(stream: TlsStream<TcpStream>, from: SocketAddr, shared: Arc<Shared>) -> io::Result<()> {
+///
+/// Large objects have frames of `chunk` bytes, which may change meanwhile.
+pub(super) async fn serve(
+    stream: TlsStream<TcpStream>,
+    from: SocketAddr,
+    shared: Arc<Shared>,
+    chunk: Arc<AtomicUsize>,
+) -> io::Result<()> {
     let service = service_fn(|request| {
-        let shared = Arc::clone(&shared);
-        async move { Ok::<_, Infallible>(respond(request, from, &shared).await) }
+        let (shared, chunk) = (Arc::clone(&shared), Arc::clone(&chunk));
+        async move { Ok::<_, Infallible>(respond(request, from, &shared, chunk).await) }
     });
     let mut connection = auto::Builder::new(TokioExecutor::new());
     // Bodies are read as they come, so that a window as large as fast paths need does not fill the memory.
@@ -65,7 +73,12 @@ pub(super) async fn serve(stream: TlsStream<TcpStream>, from: SocketAddr, shared
 
 type Answer = Response<Either<Full<Bytes>, Zeros>>;
 
-async fn respond(request: Request<Incoming>, from: SocketAddr, shared: &Arc<Shared>) -> Answer {
+async fn respond(
+    request: Request<Incoming>,
+    from: SocketAddr,
+    shared: &Arc<Shared>,
+    chunk: Arc<AtomicUsize>,
+) -> Answer {
     if let Err(refusal) = shared.spend(from.ip(), SMALL) {
         return text(StatusCode::TOO_MANY_REQUESTS, &format!("{refusal}\n"));
     }
@@ -83,7 +96,7 @@ async fn respond(request: Request<Incoming>, from: SocketAddr, shared: &Arc<Shar
             answer(StatusCode::OK, "application/octet-stream", Bytes::from_static(b"0"))
         }
         (&Method::GET | &Method::HEAD, "/large") => {
-            let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared) };
+            let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared), chunk };
             headed(Response::new(Either::Right(zeros)), "application/octet-stream")
         }
         (&Method::POST | &Method::PUT, "/upload") => upload(request.into_body(), from, shared).await,
@@ -144,6 +157,7 @@ struct Zeros {
     left: u64,
     from: SocketAddr,
     shared: Arc<Shared>,
+    chunk: Arc<AtomicUsize>,
 }
 
 impl Body for Zeros {
@@ -151,7 +165,7 @@ impl Body for Zeros {
     type Error = io::Error;
 
     fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let length = self.left.min(ZEROS.len() as u64);
+        let length = self.left.min(self.chunk.load(Ordering::Relaxed).min(ZEROS.len()) as u64);
         if length == 0 {
             return Poll::Ready(None);
         }

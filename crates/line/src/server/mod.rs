@@ -12,7 +12,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -27,7 +27,11 @@ const HANDSHAKE: Duration = Duration::from_secs(10);
 const REFUSED: Duration = Duration::from_secs(1);
 
 /// Bytes that TLS and TCP may hold of a connection before they send them: answers of a few bytes wait behind those.
-const UNSENT: usize = 4096;
+const UNSENT: usize = 1448;
+
+/// Bytes of a large object that are a frame, which answers on the same connection wait for: at least and at most.
+const LEAST_CHUNK: usize = 1400;
+const MOST_CHUNK: usize = 1 << 14;
 
 /// How long the connections that are open at the end have to notice it.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -198,20 +202,23 @@ async fn serve(
             let socket = stream.as_fd().try_clone_to_owned()?;
             let mut stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
             stream.get_mut().1.set_buffer_limit(Some(UNSENT));
+            let chunk = Arc::new(AtomicUsize::new(LEAST_CHUNK));
             tokio::select! {
-                served = http::serve(stream, from, Arc::clone(shared)) => served,
-                () = keep_full(&socket) => Ok(()),
+                served = http::serve(stream, from, Arc::clone(shared), Arc::clone(&chunk)) => served,
+                () = keep_full(&socket, &chunk) => Ok(()),
             }
         }
     }
 }
 
-/// Lets TCP hold 5 ms of what a connection carries, so that this program is not the limit of a fast one.
-async fn keep_full(socket: &OwnedFd) {
+/// Lets frames and TCP hold 5 ms each of what a connection carries, so that this program is not the limit of a fast one.
+async fn keep_full(socket: &OwnedFd, chunk: &AtomicUsize) {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         if let Ok(info) = TcpInfo::of(socket) {
-            let _ = limit_unsent(socket, UNSENT + (info.delivery_rate / 200) as usize);
+            let held = (info.delivery_rate / 200) as usize;
+            let _ = limit_unsent(socket, held.max(1));
+            chunk.store(held.clamp(LEAST_CHUNK, MOST_CHUNK), Ordering::Relaxed);
         }
     }
 }
@@ -237,6 +244,8 @@ fn acceptor(identity: Identity) -> io::Result<TlsAcceptor> {
         .and_then(|builder| builder.with_no_client_auth().with_single_cert(chain, key))
         .map_err(io::Error::other)?;
     config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+    // Clients that time handshakes do not resume sessions, and their tickets would take some hundred bytes each time.
+    config.send_tls13_tickets = 0;
     Ok(TlsAcceptor::from(Arc::new(config)))
 }
 
