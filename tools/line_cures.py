@@ -37,8 +37,10 @@ DEBIAN = Computer(
     has=dict.fromkeys(NEEDS, True),
 )
 """The computer at the line: its kernel has every module of Debian, and loads BPF."""
-DRAWS = 3
-"""Draws of each cure on the true line: each number of connections, and three places in a rate that varies."""
+DRAWS, MORE_DRAWS = 3, 9
+"""Draws of each cure on the true line, and of the best: each number of connections, and each pair of them both ways."""
+MOST_BEST = 6
+"""Cures that have more draws besides the chosen one, so that none is the best by chance."""
 LOADS_OF: Mapping[Reaches, Sequence[Way]] = {"uploads": ("up",), "downloads": ("down",), "everybody": ("up", "down")}
 """The loads whose delay a cure is to change."""
 
@@ -63,8 +65,16 @@ def scored(of: Line, choice: Choice) -> dict[str, float]:
     A cure of this computer stands beside a router's less the lead that a router needs to be advised.
     """
     simulated = [each for each in choice.cures if each.draws and each.cure]
+    by_name = {each.name: each.cure for each in simulated if each.cure}
     scenario = tomllib.loads(of.text)
-    found = scores(scenario, [each.cure for each in simulated if each.cure], WANTED, others=others(of), draws=DRAWS)
+
+    def found_in(cures: Sequence[Cure], draws: int) -> dict[str, float]:
+        return scores(scenario, cures, WANTED, others=others(of), draws=draws)
+
+    found = found_in(list(by_name.values()), DRAWS)
+    best = sorted(by_name, key=lambda name: -found.get(name, -1.0))[:MOST_BEST]
+    finalists = dict.fromkeys([*best, *({choice.best.name} & by_name.keys())])
+    found |= found_in([by_name[name] for name in finalists], MORE_DRAWS)
     handicap = BY_FAR if choice.verdict == "host" else 0.0
     at_routers = {each.name for each in simulated if each.where == "router"}
     return {name: round(score - handicap * (name in at_routers), 4) for name, score in found.items()}
