@@ -8,7 +8,7 @@ from unbloat.line.answer import Answer
 from unbloat.line.fitted import Fit, Where
 from unbloat.line.measurement import About, measurement_of
 from unbloat.line.model import Line
-from unbloat.line.places import advice, is_wireless
+from unbloat.line.places import advice, is_tunnel, is_wireless
 from unbloat.line.summary import Summary
 
 
@@ -17,6 +17,13 @@ def test_a_radio_is_known_by_its_folder(tmp_path: Path) -> None:
         (tmp_path / folder).mkdir(parents=True)
     devices = ("wlan0", "wlan1", "eth0", "gone", "")
     assert [is_wireless(device, tmp_path) for device in devices] == [True, True, False, False, False]
+
+
+def test_a_tunnel_is_known_by_its_type(tmp_path: Path) -> None:
+    for device, kind in (("tun0", 65534), ("eth0", 1), ("ppp0", 512)):
+        (tmp_path / device).mkdir()
+        (tmp_path / device / "type").write_text(f"{kind}\n")
+    assert [is_tunnel(device, tmp_path) for device in ("tun0", "eth0", "ppp0", "gone", "")] == [True, *[False] * 4]
 
 
 @pytest.mark.parametrize("where", ["host", "beyond"])

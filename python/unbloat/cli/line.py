@@ -180,6 +180,10 @@ def line_command(
     if wanted:
         apps_named(wanted)
     network = network_of_now() if only_here else None
+    if apply or prove:
+        from unbloat.line.apply import refuse_early
+
+        refuse_early(keep=apply, persist=persist, network=network)
     found = _answered(server, again, capture, None if no_fit else wanted, allowed, seconds, save, is_shown=not json)
     if not json and not no_fit:
         say(f"\n{found.judged_text()}")

@@ -133,6 +133,24 @@ class Trial:
         self._process.wait()
 
 
+def refuse_early(*, keep: bool, persist: bool, network: Network | None) -> None:
+    """Raise what a trial, or keeping its cure, would raise after a measurement, which takes a minute.
+
+    Raises
+    ------
+    InputError
+        Another cure is applied already, or root should not run this unbloat at boot.
+    RunError
+        This process lacks the rights.
+
+    """
+    folder.require_rights()
+    if persist:
+        systemd.prepare("")
+    if keep:
+        held.refuse_another(persist, network)
+
+
 def apply(cure: Cure, *, persist: bool = False, network: Network | None = None) -> str | None:
     """Load a cure until `undo` or the next boot, or for longer with `persist`; see `Trial.keep`."""
     with Trial(cure) as trial:

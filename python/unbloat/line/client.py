@@ -10,7 +10,7 @@ from datetime import UTC, datetime
 from unbloat import _core
 from unbloat._core import InputError
 from unbloat.line.measurement import COLUMNS, PHASES, About, Measurement, PhaseName, measurement_of
-from unbloat.line.places import is_wireless
+from unbloat.line.places import is_tunnel, is_wireless
 
 BUDGET = 100_000_000
 """Bytes that a measurement uses at most, unless the user says otherwise."""
@@ -58,12 +58,15 @@ def measure(
     text, is_interrupted = _core.measure_line(server, budget=budget, seconds=seconds, phases=phases, observe=seen)
     found = json.loads(text)
     notes = [*found["notes"], *(["the measurement was interrupted"] if is_interrupted else [])]
+    device = found["device"] or ""
+    if is_tunnel(device):
+        notes.append(f"{device} is a tunnel, such as a VPN's, and this is the line through it")
     about = About(
         server=server,
         address=found["address"],
         started=started,
-        device=found["device"] or "",
-        is_wireless=is_wireless(found["device"] or ""),
+        device=device,
+        is_wireless=is_wireless(device),
         cc=found["cc"],
         sent_bytes=found["sent_bytes"],
         received_bytes=found["received_bytes"],

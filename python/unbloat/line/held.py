@@ -128,7 +128,7 @@ class Held:
             The cure cannot be loaded.
 
         """
-        self._refuse_another(persists, network)
+        refuse_another(persists, network)
         cure = self._journal.cure
         has_unit = persists and not network and cure.mechanism is None
         if has_unit or network:
@@ -154,15 +154,6 @@ class Held:
         self._journal.write(self._folder.trial)
         self._folder.trial.replace(self._folder.kept)
         self._folder.close()
-
-    def _refuse_another(self, persists: bool, network: Network | None) -> None:
-        """Raise `InputError` if another cure would be there as well."""
-        if journal := Journal.read(self._folder.kept):
-            raise InputError(f"{journal.cure.name} is applied already: unbloat line --undo")
-        for each in persisted.read():
-            if each.network is None or (persists and network in (None, each.network)):
-                where = f" in {each.network}" if each.network else ""
-                raise InputError(f"{each.cure.name} is applied already{where}: unbloat line --undo")
 
     def close(self) -> None:
         """Undo the cure if it is there; raises `RunError` if something of it stays."""
@@ -220,6 +211,16 @@ def recover(wait_s: float = 0.0) -> str | None:
         return None
     with closing(Folder(wait_s)) as folder:
         return _recover(folder)
+
+
+def refuse_another(persists: bool, network: Network | None) -> None:
+    """Raise `InputError` if another cure would be there as well, now or in the same network."""
+    if journal := Journal.read(folders.here() / "kept.json"):
+        raise InputError(f"{journal.cure.name} is applied already: unbloat line --undo")
+    for each in persisted.read():
+        if each.network is None or (persists and network in (None, each.network)):
+            where = f" in {each.network}" if each.network else ""
+            raise InputError(f"{each.cure.name} is applied already{where}: unbloat line --undo")
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,6 +29,17 @@ CABLE_ADVICE = (
 def is_wireless(device: str, devices: Path = DEVICES) -> bool:
     """Return whether a network device is a radio (cfg80211, or wireless extensions)."""
     return bool(device) and any((devices / device / name).exists() for name in ("phy80211", "wireless"))
+
+
+NO_LINK_LAYER = "65534"
+"""ARPHRD_NONE (linux/if_arp.h): a device whose packets have no link layer, as TUN devices and WireGuard's have."""
+
+
+def is_tunnel(device: str, devices: Path = DEVICES) -> bool:
+    """Return whether a network device is a tunnel, such as a VPN's."""
+    with suppress(OSError):
+        return bool(device) and (devices / device / "type").read_text().strip() == NO_LINK_LAYER
+    return False
 
 
 def advice(where: Where, device: str, *, is_radio: bool) -> list[str]:

@@ -1,0 +1,127 @@
+"""`unbloat line` in networks that are in its way: a sentence each, and nothing on the computer changes. Needs root."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from inline_snapshot import snapshot
+from kernel_sandbox import UNBLOAT, Sandbox
+from leftovers import wait_until
+from unbloat.cli.app import main
+from unbloat.line.state import SETTINGS
+
+pytest_plugins = ["kernel_sandbox"]
+
+FAR = """
+ip link set lo up
+ip netns add far
+ip link add v0 type veth peer name v1 netns far
+ip address add 10.0.9.1/24 dev v0
+ip -6 address add fd09::1/64 dev v0 nodad
+ip link set v0 up
+ip -n far address add 10.0.9.2/24 dev v1
+ip -n far -6 address add fd09::2/64 dev v1 nodad
+ip -n far link set v1 up
+ip -n far link set lo up
+tc qdisc replace dev v0 root tbf rate 20mbit burst 20kb latency 50ms
+tc -n far qdisc replace dev v1 root tbf rate 20mbit burst 20kb latency 50ms
+"""
+STATE = "ip -brief address; ip route; ip rule; tc qdisc; ls /run /var/lib; sysctl " + " ".join(SETTINGS)
+Start = Callable[..., "subprocess.Popen[str]"]
+Serve = Callable[..., "subprocess.Popen[str]"]
+
+
+@pytest.fixture
+def start(holder: int, sandbox: Sandbox, tmp_path: Path) -> Iterator[Start]:
+    """Start a program at the far end, or here, of a line between two network namespaces."""
+    assert sandbox("sh", "-c", FAR).returncode == 0
+    processes = []
+
+    def call(*words: object, is_far: bool = True) -> subprocess.Popen[str]:
+        enter = ["nsenter", "--target", str(holder), "--mount", "--net", f"--wd={tmp_path}"]
+        place = [*enter, *(["ip", "netns", "exec", "far"] if is_far else [])]
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+        process = subprocess.Popen([*place, *map(str, words)], text=True, **pipes)
+        processes.append(process)
+        return process
+
+    yield call
+    for process in processes:
+        process.kill()
+        process.communicate()
+
+
+@pytest.fixture
+def serve(start: Start, tmp_path: Path) -> Serve:
+    """Start a far end there."""
+
+    def call(*words: str) -> subprocess.Popen[str]:
+        process = start(*UNBLOAT, "serve", "--ready-file", "ready", *words)
+        wait_until((tmp_path / "ready").exists)
+        return process
+
+    return call
+
+
+def state(sandbox: Sandbox) -> str:
+    return sandbox("sh", "-c", STATE).stdout
+
+
+def said(text: str) -> list[str]:
+    """Return the sentences on stderr, without the progress."""
+    return [line for line in text.splitlines() if "measures: " not in line]
+
+
+def test_ipv6_alone_suffices(serve: Serve, sandbox: Sandbox) -> None:
+    serve()
+    sandbox("ip", "address", "del", "10.0.9.1/24", "dev", "v0")
+    before = state(sandbox)
+    words = (*UNBLOAT, "line", "--no-fit", "--budget", "2mb", "--duration", "20s", "--server")
+    done = sandbox(*words, "[fd09::2]")
+    assert done.returncode == 0 and "[fd09::2]:4043) over v0" in done.stdout
+    assert said(done.stderr) == snapshot(
+        ["unbloat: note: the far end's certificate is not one that this computer trusts"]
+    )
+    done = sandbox(*words, "10.0.9.2")
+    assert (done.returncode, done.stdout, said(done.stderr)) == snapshot(
+        (1, "", ["unbloat: 10.0.9.2:4043: no connection: Network is unreachable (os error 101)"])
+    )
+    assert state(sandbox) == before
+
+
+def test_a_server_that_stops_leaves_what_was_measured(serve: Serve, start: Start, sandbox: Sandbox) -> None:
+    server = serve()
+    before = state(sandbox)
+    client = start(*UNBLOAT, "line", "--no-fit", "--server", "10.0.9.2", is_far=False)
+    assert client.stderr
+    while "measures: down" not in client.stderr.readline():
+        pass
+    server.send_signal(signal.SIGKILL)
+    shown, told = client.communicate()
+    assert (client.returncode, said(told)) == snapshot(
+        (
+            0,
+            [
+                "unbloat: note: the far end ended all connections: its limits, or the network, cut the measurement",
+                "unbloat: note: the far end's certificate is not one that this computer trusts",
+            ],
+        )
+    )
+    assert shown.startswith("10.0.9.2 (10.0.9.2:4043) over v0")
+    assert state(sandbox) == before
+
+
+@pytest.mark.parametrize("option", ["--apply", "--prove"])
+def test_without_rights_nothing_is_measured(
+    option: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert main(["line", "--server", "192.0.2.1", option]) == 1
+    assert capsys.readouterr().err == snapshot(
+        "unbloat: loading a cure, and undoing it, needs root's rights: run it with sudo\n"
+    )
