@@ -23,7 +23,7 @@ from inline_snapshot import snapshot
 from leftovers import PATIENCE_S
 from sentences import refused, stderr_of
 from unbloat import InputError
-from unbloat.cli.serve import check_port, print_unit
+from unbloat.cli.serve import check_port, offered, print_unit
 
 Serve = Callable[..., tuple[subprocess.Popen[str], int]]
 
@@ -214,3 +214,9 @@ def test_the_system_may_refuse_a_port(monkeypatch: pytest.MonkeyPatch, error: in
     monkeypatch.setattr(socket.socket, "bind", bind)
     with refused(InputError, sentence):
         check_port(socket.AF_INET6, "::", 443)
+
+
+def test_an_unknown_congestion_control_is_warned_of(capsys: pytest.CaptureFixture[str]) -> None:
+    assert offered(["reno", "nosuch"]) == ["reno", "nosuch"]
+    assert "--cc nosuch: this kernel does not offer it now (it has reno" in capsys.readouterr().err
+    assert "reno" in offered([])

@@ -6,7 +6,8 @@ import errno
 import signal
 import socket
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated
 
@@ -27,6 +28,7 @@ unbloat serve --all-bytes 5gb --unit"""
 
 ALLOWED = Path("/proc/sys/net/ipv4/tcp_allowed_congestion_control")
 """The congestion controls that programs without root may choose."""
+AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 
 UNIT = """\
 [Unit]
@@ -127,9 +129,8 @@ def serve_command(
         print_unit(sys.argv[1:], certificate, key)
         return
     check_port(family, address, port)
-    ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
-    signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # For `sigwait`, in all threads.
-    server = _core.LineServer(
+    start = partial(
+        _core.LineServer,
         address,
         port,
         client_bytes=_size(client_bytes, "--client-bytes"),
@@ -137,10 +138,18 @@ def serve_command(
         client_connections=client_connections,
         all_connections=all_connections,
         seconds=seconds,
-        controls=listed(cc, "--cc") or ALLOWED.read_text().split(),
+        controls=offered(listed(cc, "--cc")),
         names=listed(name, "--name") or [socket.gethostname(), "localhost"],
         certificate=(certificate, key) if certificate and key else None,
     )
+    serve_until_signal(start, ready_file)
+
+
+def serve_until_signal(start: Callable[[], _core.LineServer], ready_file: Path | None) -> None:
+    """Start a server, say where it listens, and wait for Ctrl-C or another signal that ends it."""
+    ends = {signal.SIGINT, signal.SIGTERM, signal.SIGHUP}
+    signal.pthread_sigmask(signal.SIG_BLOCK, ends)  # For `sigwait`, in all threads.
+    server = start()
     try:
         say(f"listens on port {server.port}: HTTPS and plain transfers over TCP, probes over UDP")
         sys.stdout.flush()
@@ -149,6 +158,15 @@ def serve_command(
         signal.sigwait(ends)
     finally:
         server.stop()
+
+
+def offered(wanted: Sequence[str]) -> list[str]:
+    """Return the congestion controls that clients may ask for; warn of those that this kernel does not have."""
+    available = AVAILABLE.read_text().split()
+    for name in wanted:
+        if name not in available:
+            tell(f"warning: --cc {name}: this kernel does not offer it now (it has {', '.join(available)})")
+    return [*wanted] or ALLOWED.read_text().split()
 
 
 def address_family(address: str) -> socket.AddressFamily:
