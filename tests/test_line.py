@@ -15,6 +15,8 @@ from test_serve import Serve, serve  # noqa: F401
 from unbloat import Line as Measured
 from unbloat import read, scenario
 from unbloat.cli.line import _answered
+from unbloat.line.answer import Answer
+from unbloat.line.fitted import write_scenario
 from unbloat.line.model import Line, Plan, Side, simulate
 
 
@@ -182,3 +184,23 @@ def simple(tmp_path_factory: pytest.TempPathFactory) -> Path:
     side = Side(rate_bps=1e6, buffer_bytes=30_000)
     simulate(Line(side, side, 0.02), Plan(both_s=0.0)).save(path)
     return path
+
+
+def test_a_line_that_nothing_explains_says_so_first(simple: Path) -> None:
+    measured = Measured.read(simple)
+    nearest = replace(measured.fit, fits=False, why_not=("the rate is unknown",), residual_percent=40.0)
+    assert write_scenario(nearest).splitlines()[:3] == snapshot(
+        [
+            "# No line explains what `unbloat line` measured. This is the nearest: forward is up, reverse is down.",
+            "# Goodput and delays differ by 40 % on average.",
+            "# The rate is unknown.",
+        ]
+    )
+    text = Answer(measured.measurement, measured.summary, nearest, Path("line.toml")).judged_text()
+    assert text.splitlines()[1:] == snapshot(
+        [
+            "line.toml has the nearest line, which does not explain the measurement: it differs from the measurement by 40.0 %.",
+            "No line explains the measurement, so no cure is simulated:",
+            "* the rate is unknown.",
+        ]
+    )
