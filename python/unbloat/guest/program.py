@@ -49,17 +49,22 @@ class Link:
 
 
 def run(
-    guest: Guest, command: Sequence[str], *, environment: Mapping[str, str] | None = None, link: Link | None = None
+    guest: Guest,
+    command: Sequence[str],
+    *,
+    environment: Mapping[str, str] | None = None,
+    link: Link | None = None,
+    at_once: bool = False,
 ) -> int:
     """Run a command in a guest, in this folder and with this terminal if any; return its status as a shell does.
 
     It sees all files that this user may read. Files that it writes stay in the guest and vanish with it. With a link,
-    it is behind that. Raises `RunError` if there is no such program or the guest ends by itself, and what
-    `GridPoint.shell` does.
+    it is behind that. With `at_once` the guest's clock never waits for real time. Raises `RunError` if there is no such
+    program or the guest ends by itself, and what `GridPoint.shell` does.
     """
     with_terminal = os.isatty(STDIN) and os.isatty(STDOUT)
     near, far = socket.socketpair()
-    with near, qemu.resume_for_program(guest.state, far) as machine:
+    with near, qemu.resume_for_program(guest.state, far, at_once=at_once) as machine:
         far.close()
         memory = machine.memory
         follow_size(memory, with_terminal)

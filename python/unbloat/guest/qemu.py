@@ -290,10 +290,14 @@ def resume(state: Path) -> ResumedMachine:
         return loaded(ResumedMachine(RECORDING, state=file))
 
 
-def resume_for_program(state: Path, terminal: socket.socket) -> ResumedMachine:
-    """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files."""
+def resume_for_program(state: Path, terminal: socket.socket, *, at_once: bool = False) -> ResumedMachine:
+    """Start a machine for a program that a user talks to: not repeatable, with a terminal and this machine's files.
+
+    With `at_once` nobody talks to it, and its clock never waits for real time.
+    """
+    clock = CLOCK if at_once else CLOCK_FOR_PROGRAMS
     with saved(state) as file:
-        machine = loaded(ResumedMachine(CLOCK_FOR_PROGRAMS, "-fsdev", HOST_FILES, state=file, terminal=terminal))
+        machine = loaded(ResumedMachine(clock, "-fsdev", HOST_FILES, state=file, terminal=terminal))
     machine.show_host_files()
     return machine
 

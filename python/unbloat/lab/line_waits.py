@@ -100,14 +100,14 @@ def beginning(queues: Mapping[str, Queue], probes: pd.DataFrame, truth: Truth) -
     waits = {way: queues[way].waits_ms(truth.kind) for way in WAYS}
 
     def apart(began_s: float) -> float:
-        return float(np.mean(np.abs(_both_ms(queues, waits, began_s + sent_s) - measured)))
+        return float(np.mean(np.abs(both_ms(queues, waits, began_s + sent_s) - measured)))
 
     first, last = float(queues["up"].time_s[0]), float(queues["up"].time_s[-1]) - float(sent_s.max())
     coarse = min(np.arange(first, max(first, last) + COARSE_S, COARSE_S), key=apart)
     return float(min(np.arange(coarse - COARSE_S, coarse + COARSE_S, FINE_S), key=apart))
 
 
-def _both_ms(queues: Mapping[str, Queue], waits: Mapping[str, Numbers], at_s: Numbers) -> Numbers:
+def both_ms(queues: Mapping[str, Queue], waits: Mapping[str, Numbers], at_s: Numbers) -> Numbers:
     """Return how long packets that are sent at these times wait on the way up, and their answers on the way down."""
     import numpy as np
 
@@ -136,7 +136,7 @@ def waits_of_queues(
             continue
         late_s = start_s + WARM_UP * (stop_s - start_s)
         grid = began_s + np.arange(late_s, stop_s, STEP_S)
-        sums = _both_ms(queues, waits, grid)
+        sums = both_ms(queues, waits, grid)
         filled = {way: _dropped(queues[way], began_s + start_s, began_s + stop_s) for way in WAYS}
         found[phase] = _waits(sums, filled["up"], filled["down"])
         own = times[times["time_s"].between(began_s + late_s, began_s + stop_s)]

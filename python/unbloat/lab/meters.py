@@ -1,0 +1,548 @@
+"""Network meters held against a line whose queue is known: what each prints, and what the queue says."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from unbloat.lab.line_waits import WAYS, Queue, both_ms
+from unbloat.report.report import Report, Table
+from unbloat.report.table import Column
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Mask = NDArray[np.bool_]
+
+Phase = Literal["up", "down", "both"]
+"""The direction of the load under which a meter measures."""
+
+# ---------------------------------------------------------------- Lines
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line with known truth."""
+
+    name: str
+    title: str
+    base_rtt_ms: float
+    up_mbps: float
+    down_mbps: float
+    kind: Literal["fifo", "fq_codel", "policer"]
+    up: str
+    """The keys of the upload direction, but for the delay."""
+    down: str
+
+    @property
+    def text(self) -> str:
+        """Write the line as a scenario file."""
+        lines = [
+            f'name = "{self.name}"\nduration = "90s"',
+            f'[link.line]\n{self.up}\ndelay = "{self.base_rtt_ms / 2:g}ms"',
+            f"[link.line.reverse]\n{self.down}",
+            '[[flows]]\nname = "upload"\ncc = "kernel:cubic"',
+        ]
+        return "\n\n".join(lines) + "\n"
+
+
+def _fifo(mbps: int, buffer_ms: int) -> str:
+    size = mbps * buffer_ms * 125
+    return f'rate = "{mbps}mbit"\nqueue = {{ kind = "droptail", limit = "{size}b" }}'
+
+
+def _fair(mbps: int) -> str:
+    return f'rate = "{mbps}mbit"\nqueue = {{ kind = "kernel:fq_codel" }}'
+
+
+def _policed(mbps: int, wire_mbps: int, burst_ms: int) -> str:
+    cut = f'policer = {{ rate = "{mbps}mbit", burst = "{mbps * burst_ms * 125}b" }}'
+    return f"{_fifo(wire_mbps, 100)}\n{cut}"
+
+
+LINES = (
+    Line("dsl", "DSL: FIFOs of 1 s up and 200 ms down", 30, 5, 20, "fifo", _fifo(5, 1000), _fifo(20, 200)),
+    Line("fair", "FQ-CoDel both ways", 30, 2, 10, "fq_codel", _fair(2), _fair(10)),
+    Line("policed", "policers with bursts of 50 ms", 30, 4, 10, "policer", _policed(4, 40, 50), _policed(10, 40, 50)),
+)
+
+
+# ---------------------------------------------------------------- Readings
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A number that a meter printed, or the reason for a missing one."""
+
+    meter: str
+    says: str
+    """The meter's name for the number."""
+    phase: Phase
+    value: float | None = None
+    unit: str = ""
+    rtt_ms: float | None = None
+    """The round-trip time under load that follows from the number."""
+    idle_ms: float | None = None
+    """The round-trip time of the idle line that the meter itself gives."""
+    added_ms: float | None = None
+    """Milliseconds added, if the meter itself gives them."""
+    is_mean: bool = False
+    """The number is a mean; otherwise it is a median."""
+    failure: str = ""
+
+    def added(self, base_rtt_ms: float) -> float | None:
+        """Return the milliseconds that the load added; without an idle value of the meter, over the true base."""
+        if self.added_ms is not None or self.rtt_ms is None:
+            return self.added_ms
+        return self.rtt_ms - (base_rtt_ms if self.idle_ms is None else self.idle_ms)
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate that a meter printed."""
+
+    meter: str
+    says: str
+    way: Literal["up", "down"]
+    phase: Phase
+    mbps: float
+
+
+Found = tuple[list[Reading], list[Rate]]
+"""The readings and the rates of a meter."""
+
+
+def read(session: str, sections: Mapping[str, str]) -> Found:
+    """Read what the meters of a session printed; a meter whose output has no number gets a reading with the reason."""
+    readings: list[Reading] = []
+    rates: list[Rate] = []
+    for meter, phase, section, parse in SESSIONS[session]:
+        text = sections.get(section, "")
+        try:
+            found = parse(meter, phase, text)
+        except (ValueError, KeyError, TypeError, IndexError):
+            found = ([Reading(meter, "", phase, failure=_last_line(text))], [])
+        readings += found[0]
+        rates += found[1]
+    return readings, rates
+
+
+def _last_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return lines[-1][:120] if lines else "printed nothing"
+
+
+def sections_of(text: str) -> dict[str, str]:
+    """Cut the output of a session into that of its programs: each begins with a line `@@ NAME`."""
+    found: dict[str, str] = {}
+    for part in re.split(r"^@@ ", text, flags=re.MULTILINE)[1:]:
+        name, _, body = part.partition("\n")
+        found[name.strip()] = body
+    return found
+
+
+def _whole(text: str) -> Any:
+    """Return the JSON object in a text with other lines around it."""
+    begin = re.search(r"^\{", text, re.MULTILINE)
+    if begin is None:
+        raise ValueError("no JSON")
+    found, _ = json.JSONDecoder().raw_decode(text[begin.start() :])
+    return found
+
+
+def _found(pattern: str, text: str) -> list[float]:
+    """Return the numbers of the last match; raises `ValueError` if there is none."""
+    matches = list(re.finditer(pattern, text))
+    if not matches:
+        raise ValueError(pattern)
+    return [float(group) for group in matches[-1].groups()]
+
+
+def _way(phase: Phase) -> Literal["up", "down"]:
+    return "down" if phase == "down" else "up"
+
+
+def iperf3(meter: str, phase: Phase, text: str) -> Found:
+    """Read `iperf3 -J`: the smoothed round-trip time of its own connection, and the rates at both ends."""
+    end = _whole(text)["end"]
+    rtt_ms = end["streams"][0]["sender"]["mean_rtt"] / 1e3
+    rates = [
+        Rate(meter, says, _way(phase), phase, end[key]["bits_per_second"] / 1e6)
+        for says, key in (("sent", "sum_sent"), ("received", "sum_received"))
+    ]
+    return [Reading(meter, "mean_rtt", phase, rtt_ms, "ms", rtt_ms=rtt_ms or None, is_mean=True)], rates
+
+
+def iperf3_udp(meter: str, phase: Phase, text: str) -> Found:
+    """Read `iperf3 -u -J`: jitter, loss, and the rate that arrived."""
+    total = _whole(text)["end"]["sum_received"]
+    readings = [
+        Reading(meter, "jitter", phase, total["jitter_ms"], "ms"),
+        Reading(meter, "lost", phase, total["lost_percent"], "%"),
+    ]
+    return readings, [Rate(meter, "received", _way(phase), phase, total["bits_per_second"] / 1e6)]
+
+
+PING = r"rtt min/avg/max/mdev = ([\d.]+)/([\d.]+)/([\d.]+)/([\d.]+) ms"
+
+
+def ping(meter: str, phase: Phase, text: str) -> Found:
+    """Read two summaries of `ping`: that of the idle line, and that under load."""
+    idle, loaded = text.split(LOADED)
+    mean_ms, deviation_ms = (_found(PING, loaded)[place] for place in (1, 3))
+    readings = [
+        Reading(meter, "avg", phase, mean_ms, "ms", rtt_ms=mean_ms, idle_ms=_found(PING, idle)[1], is_mean=True),
+        Reading(meter, "mdev", phase, deviation_ms, "ms"),
+    ]
+    return readings, []
+
+
+LOADED = "-- loaded\n"
+"""The line between what a probe prints about the idle line and under load."""
+
+
+def irtt(meter: str, phase: Phase, text: str) -> Found:
+    """Read two results of `irtt client -o -`: that of the idle line, and that under load."""
+    idle, loaded = (_whole(part)["stats"] for part in text.split(LOADED))
+    median_ms, jitter_ms = loaded["rtt"]["median"] / 1e6, loaded["ipdv_round_trip"]["mean"] / 1e6
+    readings = [
+        Reading(meter, "median RTT", phase, median_ms, "ms", rtt_ms=median_ms, idle_ms=idle["rtt"]["median"] / 1e6),
+        Reading(meter, "IPDV", phase, jitter_ms, "ms"),
+    ]
+    return readings, []
+
+
+def nuttcp(meter: str, phase: Phase, text: str) -> Found:
+    """Read the line of `nuttcp`."""
+    mbps, rtt_ms = _found(r"= +([\d.]+) Mbps .* ([\d.]+) msRTT", text)
+    return [Reading(meter, "msRTT", phase, rtt_ms, "ms", rtt_ms=rtt_ms)], [
+        Rate(meter, "received", _way(phase), phase, mbps)
+    ]
+
+
+def bounceback(meter: str, phase: Phase, text: str) -> Found:
+    """Read the lines of each second of `iperf --bounceback`: requests, and their mean time."""
+    lines = re.findall(r"sec .* (\d+)=([\d.]+)/[\d.]+/[\d.]+/[\d.]+ ms .* rps", text)
+    requests = sum(int(count) for count, _ in lines)
+    if not requests:
+        raise ValueError("no requests")
+    mean_ms = sum(int(count) * float(each) for count, each in lines) / requests
+    return [Reading(meter, "BB avg", phase, mean_ms, "ms", rtt_ms=mean_ms, is_mean=True)], []
+
+
+def bbperf(meter: str, phase: Phase, text: str) -> Found:
+    """Read the summary of `bbperf`: medians."""
+    found = _whole(text)
+    rtt_ms = found["loaded_rtt_ms"]["p50"]
+    reading = Reading(meter, "loaded RTT p50", phase, rtt_ms, "ms", rtt_ms=rtt_ms, idle_ms=found["unloaded_rtt_ms"])
+    mbps = found["receiver_throughput_rate_mbps"]["p50"]
+    return [reading], [Rate(meter, "received p50", _way(phase), phase, mbps)]
+
+
+def flent(meter: str, phase: Phase, text: str) -> Found:
+    """Read the summary of `flent rrul_be`: means over the whole test, with the idle seconds around the load."""
+
+    def mean(series: str) -> float:
+        return _found(rf"(?m)^ *{re.escape(series)} +: +([\d.]+)", text)[0]
+
+    rtt_ms = mean("Ping (ms) avg")
+    rates = [Rate(meter, f"TCP {name} sum", way, phase, mean(f"TCP {name} sum")) for name, way in FLENT]
+    return [Reading(meter, "Ping avg", phase, rtt_ms, "ms", rtt_ms=rtt_ms, is_mean=True)], rates
+
+
+FLENT: tuple[tuple[str, Literal["up", "down"]], ...] = (("upload", "up"), ("download", "down"))
+
+
+def mach(meter: str, phase: Phase, text: str) -> Found:
+    """Read the report of `mach rpm`: round trips a minute, and the median of the probes in the load's connections."""
+    found = _whole(text)
+    load = found["download" if phase == "down" else "upload"]
+    idle_ms, loaded_ms = found["unloaded_latency_ms"], load["loaded_latency_ms"]
+    readings = [
+        Reading(meter, "rpm", phase, load["rpm"], "RPM", rtt_ms=60e3 / load["rpm"], idle_ms=idle_ms, is_mean=True),
+        Reading(meter, "loaded latency", phase, loaded_ms, "ms", rtt_ms=loaded_ms, idle_ms=idle_ms),
+    ]
+    return readings, [Rate(meter, "throughput", _way(phase), phase, load["throughput"] / 1e6)]
+
+
+def unbloat_line(meter: str, phase: Phase, text: str) -> Found:
+    """Read what `unbloat line --json` prints about a phase of load."""
+    found = _whole(text)
+    loads = [(way, found["both"][way]) for way in WAYS] if phase == "both" else [(phase, found[phase])]
+    load = loads[0][1]
+    readings = [
+        Reading(meter, "added_ms", phase, load["added_ms"], "ms", added_ms=load["added_ms"]),
+        Reading(
+            meter, "rpm", phase, load["rpm"], "RPM", rtt_ms=60e3 / load["rpm"] if load["rpm"] else None,
+            idle_ms=found["idle_rtt_ms"], is_mean=True,
+        ),
+    ]  # fmt: skip
+    return readings, [Rate(meter, "rate", way, phase, each["rate_mbps"]) for way, each in loads]
+
+
+Parser = Callable[[str, Phase, str], Found]
+SESSIONS: dict[str, tuple[tuple[str, Phase, str, Parser], ...]] = {
+    "up": (
+        ("iperf3", "up", "iperf3", iperf3),
+        ("ping beside iperf3", "up", "ping", ping),
+        ("irtt beside iperf3", "up", "irtt", irtt),
+    ),
+    "down": (
+        ("iperf3", "down", "iperf3", iperf3),
+        ("ping beside iperf3", "down", "ping", ping),
+        ("irtt beside iperf3", "down", "irtt", irtt),
+    ),
+    "udp": (("iperf3 -u", "up", "iperf3", iperf3_udp),),
+    "nuttcp": (("nuttcp", "up", "nuttcp", nuttcp),),
+    "iperf2": (("iperf 2 --bounceback", "both", "iperf", bounceback),),
+    "bbperf-up": (("bbperf", "up", "bbperf", bbperf),),
+    "bbperf-down": (("bbperf", "down", "bbperf", bbperf),),
+    "flent": (("flent rrul_be", "both", "flent", flent),),
+    "mach": (("mach rpm", "up", "mach", mach), ("mach rpm", "down", "mach", mach)),
+    "unbloat": tuple(("unbloat line", phase, "unbloat", unbloat_line) for phase in ("up", "down", "both")),
+}
+"""The meters of each session: name, phase of load, section of the output, parser."""
+
+
+# ---------------------------------------------------------------- What the queue says
+
+SMOOTH_S, GAP_S = 1.0, 2.0
+LOADED_SHARE = 0.2
+"""The share of the rate above which a direction counts as loaded; acknowledgements need less."""
+LEAST_S, BOTH_S = 1.0, 2.0
+"""The shortest phase, and the shortest time of load both ways that is more than a queue that empties."""
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What the queues say about one phase of load."""
+
+    median_ms: float
+    """The median wait of a packet of another connection and of its answer."""
+    mean_ms: float
+    """The mean of these waits."""
+    load_ms: float
+    """The mean wait of the load's own packets, by Little's law."""
+    carried_mbps: dict[str, float]
+    """The mean rate of each direction, with headers."""
+
+    def wait_ms(self, reading: Reading) -> float:
+        """Return the wait of another connection, by the statistic of a reading."""
+        return self.mean_ms if reading.is_mean else self.median_ms
+
+
+def loads(line: Line, queues: Mapping[str, Queue]) -> dict[Phase, Mask]:
+    """Return when the line carried load up, down, and both ways at once.
+
+    Meters that load both ways do so last. Once they do, acknowledgements that wait may starve one direction, which is
+    still loaded.
+    """
+    import numpy as np
+
+    up, down = (_loaded(queues[way], mbps) for way, mbps in (("up", line.up_mbps), ("down", line.down_mbps)))
+    both = np.zeros(len(up), bool)
+    for start, stop in _runs(up & down):
+        if stop - start >= BOTH_S / _step_s(queues["up"]):
+            both[start:] = (up | down)[start:]
+            break
+    return {"up": _longest(up & ~down & ~both), "down": _longest(down & ~up & ~both), "both": both}
+
+
+def _longest(mask: Mask) -> Mask:
+    """Leave the longest time of a mask: programs that warm up load the line shortly, too."""
+    import numpy as np
+
+    found = np.zeros(len(mask), bool)
+    if runs := _runs(mask):
+        start, stop = max(runs, key=lambda run: run[1] - run[0])
+        found[start:stop] = True
+    return found
+
+
+def _runs(mask: Mask) -> list[tuple[int, int]]:
+    """Return where a mask is true without a gap: the first place, and the one after the last."""
+    import numpy as np
+
+    edges = np.flatnonzero(np.diff(np.concatenate(([False], mask, [False])).astype(int)))
+    return [(int(start), int(stop)) for start, stop in zip(edges[::2], edges[1::2], strict=True)]
+
+
+def _loaded(queue: Queue, mbps: float) -> Mask:
+    """Return when a direction carried load; short gaps count as load."""
+    import numpy as np
+
+    step_s = _step_s(queue)
+    width = max(1, round(SMOOTH_S / step_s))
+    carried = np.diff(queue.sent_bytes, prepend=queue.sent_bytes[0]) * 8e-6 / step_s
+    busy = np.convolve(carried, np.ones(width) / width, mode="same") > LOADED_SHARE * mbps
+    at = np.flatnonzero(busy)
+    for first, last in itertools.pairwise(at):
+        if last - first <= GAP_S / step_s:
+            busy[first:last] = True
+    return np.asarray(busy, bool)
+
+
+def truths(line: Line, queues: Mapping[str, Queue]) -> dict[Phase, Truth]:
+    """Return what the queues say about each phase of load that lasted."""
+    import numpy as np
+
+    step_s = _step_s(queues["up"])
+    sparse = {way: _sparse_waits(line, queues[way]) for way in WAYS}
+    sums = both_ms(queues, sparse, queues["up"].time_s)
+    found: dict[Phase, Truth] = {}
+    for phase, mask in loads(line, queues).items():
+        if mask.sum() * step_s < LEAST_S:
+            continue
+        ways = WAYS if phase == "both" else (phase,)
+        own_ms = sum(_little_ms(queues[way], mask) for way in ways)
+        carried = {way: _carried_bytes(queues[way], mask) * 8e-6 / (mask.sum() * step_s) for way in ways}
+        found[phase] = Truth(float(np.median(sums[mask])), float(np.mean(sums[mask])), own_ms, carried)
+    return found
+
+
+def _sparse_waits(line: Line, queue: Queue) -> NDArray[np.floating[Any]]:
+    """Return how long a packet of another connection waits that arrives at each step.
+
+    A fair queue sends the packets of a sparse flow first: they wait for the packet in transmission only.
+    """
+    from dataclasses import replace
+
+    import numpy as np
+
+    if line.kind != "fq_codel":
+        return queue.waits_ms("fifo")
+    first = replace(queue, waiting_bytes=np.minimum(queue.waiting_bytes, 1e-9))
+    return first.waits_ms("fifo")
+
+
+def _little_ms(queue: Queue, mask: Mask) -> float:
+    """Return the mean wait of the bytes of a phase: bytes that wait over bytes a second."""
+    seconds = float(mask.sum()) * _step_s(queue)
+    return 1e3 * float(queue.waiting_bytes[mask].mean()) * seconds / max(_carried_bytes(queue, mask), 1.0)
+
+
+def _carried_bytes(queue: Queue, mask: Mask) -> float:
+    import numpy as np
+
+    return float(np.diff(queue.sent_bytes, prepend=0.0)[mask].sum())
+
+
+def _step_s(queue: Queue) -> float:
+    import numpy as np
+
+    return float(np.median(np.diff(queue.time_s)))
+
+
+# ---------------------------------------------------------------- The tables
+
+
+@dataclass(frozen=True)
+class Held:
+    """A session on a line: what its meters printed, beside what the queues say."""
+
+    line: Line
+    readings: Sequence[Reading]
+    rates: Sequence[Rate]
+    truths: Mapping[Phase, Truth]
+
+
+def held(line: Line, session: str, output: str, queues: Mapping[str, Queue] | None) -> Held:
+    """Hold the output of a session against the queues of its line."""
+    sections = sections_of(output)
+    if not sections:
+        sections = {section: output for _, _, section, _ in SESSIONS[session]}
+    readings, rates = read(session, sections)
+    return Held(line, readings, rates, truths(line, queues) if queues else {})
+
+
+LEAST_WAIT_MS = 5.0
+"""The shortest true wait that a ratio is taken of."""
+
+
+def report(rows: Sequence[Held]) -> Report:
+    """Lay out an overview of milliseconds added, all numbers line by line, and the rates."""
+    lines = list(dict.fromkeys(row.line for row in rows))
+    parts: list[str | Table] = [Table(_overview(rows, lines), "Milliseconds added, for the true ones")]
+    for line in lines:
+        mine = [(reading, row) for row in rows if row.line == line for reading in row.readings]
+        parts.append(Table(_readings(mine), f"Delays on {line.title}"))
+    for line in lines:
+        rates = [(rate, row) for row in rows if row.line == line for rate in row.rates]
+        parts.append(Table(_rates(rates), f"Rates on {line.title}"))
+    return Report(parts)
+
+
+def _overview(rows: Sequence[Held], lines: Sequence[Line]) -> list[Column]:
+    """Return a row for each number that converts to milliseconds added, and a column for each line."""
+    cells: dict[tuple[str, str, str], dict[str, str]] = {}
+    for row in rows:
+        for reading in row.readings:
+            added, truth = reading.added(row.line.base_rtt_ms), row.truths.get(reading.phase)
+            if added is not None and truth:
+                place = cells.setdefault((reading.meter, reading.phase, reading.says), {})
+                place[row.line.name] = f"{_short(added)} for {_short(truth.wait_ms(reading))}"
+    heads = ("meter", "load", "number")
+    columns = [Column(head, "", [key[place] for key in cells]) for place, head in enumerate(heads)]
+    return columns + [Column(line.name, "", [found.get(line.name, "-") for found in cells.values()]) for line in lines]
+
+
+def _readings(mine: Sequence[tuple[Reading, Held]]) -> list[Column]:
+    added = [reading.added(row.line.base_rtt_ms) for reading, row in mine]
+    truths = [row.truths.get(reading.phase) for reading, row in mine]
+    waits = [truth and truth.wait_ms(reading) for truth, (reading, _) in zip(truths, mine, strict=True)]
+    pairs = list(zip(added, waits, strict=True))
+    return [
+        Column("meter", "", [reading.meter for reading, _ in mine]),
+        Column("load", "", [reading.phase for reading, _ in mine]),
+        Column("number", "", [reading.says or "-" for reading, _ in mine]),
+        Column("it prints", "", [_printed(reading) for reading, _ in mine], is_right=True),
+        Column("added", "ms", [_number(each) for each in added], is_right=True),
+        Column("true wait", "ms", [_number(each) for each in waits], is_right=True),
+        Column("wait of the load", "ms", [_number(truth and truth.load_ms) for truth in truths], is_right=True),
+        Column("ratio", "", [_ratio(*pair) for pair in pairs], is_right=True),
+    ]
+
+
+def _printed(reading: Reading) -> str:
+    if reading.failure or reading.value is None:
+        return reading.failure or "-"
+    return f"{_short(reading.value)} {reading.unit}".strip()
+
+
+def _ratio(added_ms: float | None, wait_ms: float | None) -> str:
+    if added_ms is None or wait_ms is None or wait_ms < LEAST_WAIT_MS:
+        return "-"
+    return f"{added_ms / wait_ms:.2f}"
+
+
+def _rates(mine: Sequence[tuple[Rate, Held]]) -> list[Column]:
+    carried = [
+        truth.carried_mbps.get(rate.way) if (truth := row.truths.get(rate.phase)) else None for rate, row in mine
+    ]
+    return [
+        Column("meter", "", [rate.meter for rate, _ in mine]),
+        Column("load", "", [rate.phase for rate, _ in mine]),
+        Column("number", "", [rate.says for rate, _ in mine]),
+        Column("way", "", [rate.way for rate, _ in mine]),
+        Column("it prints", "Mbit/s", [_number(rate.mbps) for rate, _ in mine], is_right=True),
+        Column("the line carried", "Mbit/s", [_number(each) for each in carried], is_right=True),
+        Column("rate of the line", "Mbit/s", [_number(_mbps(row.line, rate.way)) for rate, row in mine], is_right=True),
+    ]
+
+
+def _mbps(line: Line, way: str) -> float:
+    return line.up_mbps if way == "up" else line.down_mbps
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else _short(value)
+
+
+def _short(value: float) -> str:
+    """Write a number with three digits at most behind the first that counts, and without an exponent."""
+    return f"{value:.0f}" if abs(value) >= 100 else f"{value:.1f}" if abs(value) >= 10 else f"{value:.2f}"
