@@ -98,7 +98,9 @@ class View:
         waits = np.nan_to_num(self.added)
         is_waiting = waits > 1.2 * self.packet_ms
         begins, ends = self.sent[is_waiting], (self.sent + np.maximum(waits / 1e3, 0.03))[is_waiting]
-        return np.searchsorted(np.sort(begins), moments) > np.searchsorted(np.sort(ends), moments)
+        began, ended = (np.searchsorted(np.sort(each), moments) for each in (begins, ends))
+        found: NDArray[np.bool_] = began > ended
+        return found
 
     def busy_share(self) -> float:
         """Return the share of the time, after the start of the phase, in which packets waited for others."""
@@ -150,7 +152,8 @@ class View:
         probe = 1 + PROBE_BYTES / PACKET_BYTES
 
         def matching(packet_ms: float, within: float) -> NDArray[np.bool_]:
-            return np.abs(steps / packet_ms - probe) < within
+            found: NDArray[np.bool_] = np.abs(steps / packet_ms - probe) < within
+            return found
 
         counts = np.array([np.sum(matching(each, 0.02)) for each in packets])
         best = float(packets[int(np.argmax(counts))])
@@ -164,6 +167,8 @@ class View:
             if each < 1.05 * usual_ms and np.sum(matching(each, 0.012)) > max(4, 0.06 * counts.max()):
                 best, is_checked = each, True
                 break
+        half = best * (2 * probe - 1) / (2 * probe)
+        is_checked |= bool(np.sum(matching(half, 0.012)) > max(4, 0.06 * counts.max()))
         if best < MOST_UNUSED_SHARE * usual_ms and not is_checked:
             return math.nan
         near = steps[matching(best, 0.04)]
@@ -198,6 +203,12 @@ class View:
         middle = float(np.median(rates))
         is_flat = middle > 0 and np.mean(np.abs(rates / middle - 1) < 0.015) >= 0.6
         return self.wire_bps(middle) if is_flat else math.nan
+
+    @cached_property
+    def busy_bps(self) -> float:
+        """The mean rate of a phase in which packets always waited, for less than a small part of it; else missing."""
+        is_short = self.wait(0.9) / 1e3 < self.load_s / 100
+        return self.wire_bps(self.rate(0.3, 1.0)) if is_short and self.busy_share() >= 0.97 else math.nan
 
     def wire_bps(self, payload_bps: float) -> float:
         """Return the rate of packets that carry payload at a rate, with the probes among them."""
@@ -392,7 +403,7 @@ def _idle_waits(probes: Mapping[str, Any], direction: Direction, is_idle: NDArra
     one_way = probes[f"{direction}_ms"].astype(float)
     delays = one_way if np.isfinite(one_way).any() else probes["rtt_ms"].astype(float)
     found = delays[is_idle & np.isfinite(delays)]
-    return found - float(np.quantile(found, 0.02)) if len(found) else found
+    return np.asarray(found - np.quantile(found, 0.02)) if len(found) else found
 
 
 def _interval_s(times: Numbers) -> float:

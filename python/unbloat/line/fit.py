@@ -98,7 +98,8 @@ def difference(measured: View, simulated: View | None, side: Side, noise_ms: flo
 
 PENALTIES: dict[str, float] = {
     "fifo": 0.0,
-    "packets": 0.05,
+    "packets": 0.15,
+    "drophead packets": 0.08,
     "lossy": 0.1,
     "unfilled": 0.2,
     "drophead": 0.05,
@@ -132,7 +133,9 @@ def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side
     found["drophead"] = Side(rate, room, "drophead", loss)
     if rate < SLOW_BPS:
         # Probes and acknowledgements take as much room as data in a queue that counts packets.
-        found["packets"] = Side(rate, room * (1 + 50 * PACKET_BYTES * 8 / rate), "fifo", loss, in_packets=True)
+        slots = room * (1 + 50 * PACKET_BYTES * 8 / rate)
+        found["packets"] = Side(rate, slots, "fifo", loss, in_packets=True)
+        found["drophead packets"] = Side(rate, slots, "drophead", loss, in_packets=True)
     resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
     if not loss and 2e-4 < resent < 0.15:
         found["lossy"] = Side(rate, 1.2 * room, "fifo", 25 * resent)
@@ -196,8 +199,10 @@ def known_bps(side: Side, measured: View) -> float:
     """Return the constant rate of a candidate that the samples show directly; missing if they do not."""
     if side.rates:
         return math.nan
-    is_link_known = math.isfinite(measured.link_bps) and side.discipline != "policer"
-    return measured.link_bps if is_link_known else measured.flat_bps
+    if side.discipline == "policer":
+        return measured.flat_bps
+    shown = (measured.link_bps, measured.flat_bps, measured.busy_bps)
+    return next((each for each in shown if math.isfinite(each)), math.nan)
 
 
 def _likely(side: Side, measured: View, ratio: float) -> float:
@@ -546,14 +551,29 @@ class Fitter:
         change = _clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
         room = max(2.0 * PACKET_BYTES, old.buffer_bytes * side.rate_bps / old.rate_bps * change)
         open_room = 2 * float(np.std(waits)) + self._spreads[direction] + 0.02
-        larger = self.simulated(line.replaced(direction, buffer_bytes=2 * room), phase, 100).get(direction)
-        has_overflown = not old.loss_percent and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES
-        is_full = (has_overflown and not self._may_be_loss(direction, best)) or (
-            larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small
-        )
-        most = room * math.exp(open_room) if is_full else None
+        most = room * math.exp(open_room) if self._is_full(line, phase, best, room, measured) else None
         self._ranges[direction]["queue.limit"] = (room * math.exp(-open_room), most)
         return replace(side, buffer_bytes=room)
+
+    def _is_full(self, line: Line, phase: PhaseName, best: Candidate, room: float, measured: View) -> bool:
+        """Return whether the load filled the buffer: it lost packets there, or a larger buffer makes them wait longer.
+
+        A buffer that overflows loses packets. Where random losses explain the measurement nearly as well, the larger
+        buffer has them, too.
+        """
+        direction = measured.direction
+        if measured.retransmitted == 0:
+            return False
+        may_be_loss = best.side.loss_percent > 0 or self._may_be_loss(direction, best)
+        if not may_be_loss and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES:
+            return True
+        lossy = self.candidates[direction].get("lossy", best)
+        loss_percent = best.side.loss_percent or (lossy.side.loss_percent if may_be_loss else 0.0)
+        changed = line.replaced(direction, buffer_bytes=2 * room, loss_percent=loss_percent)
+        larger = self.simulated(changed, phase, 100).get(direction)
+        high = measured.wait(0.98, 0.0)
+        small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / best.side.rate_bps
+        return larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small
 
     def _better(self, line: Line, phase: PhaseName, best: Candidate, side: Side, measured: View) -> Candidate:
         """Return the candidate with a corrected side, or the old one, to which the ranges then move."""
@@ -689,9 +709,9 @@ class Fitter:
                 kinds[direction] = "varying"
                 line = self._with_step(line, direction, ratio)
             elif not self._is_calm() or abs(math.log(ratio)) > 0.7:
-                change = "falls to" if ratio < 1 else "rises to"
+                verb = "falls to" if ratio < 1 else "rises to"
                 self._why_not.append(
-                    f"goodput {direction} {change} {100 * ratio:.0f} % of what the line gives with load both ways: "
+                    f"goodput {direction} {verb} {100 * ratio:.0f} % of what the line gives with load both ways: "
                     "a rate that varies, or other traffic"
                 )
         return line, kinds
