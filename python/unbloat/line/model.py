@@ -585,7 +585,7 @@ class _Phase:
             rates = (np.interp(at_s, times, sums) - np.interp(since_s, times, sums)) * 8 / (at_s - since_s)
             best[way] = np.maximum(np.maximum.accumulate(rates), best.get(way, 0.0))
             self.best_bps[way] = float(best[way].max(initial=0.0))
-        slower = np.minimum.reduce(list(best.values()) or [np.zeros(len(at_s))])
+        slower: Numbers = np.minimum.reduce(list(best.values()) or [np.zeros(len(at_s))])
         if len(best) < len(DIRECTIONS):
             slower = np.maximum(LEAST_RATIO * slower, np.minimum(slower, LEAST_BPS))
         return slower

@@ -5,7 +5,7 @@ use super::connection::{Session, Tls, request};
 use super::error::Error;
 use super::records::{Direction, Phase, TransferRow};
 use super::server_name::Url;
-use crate::unsent::limit_unsent;
+use crate::unsent::Gate;
 use bytes::Bytes;
 use h2::Reason;
 use http::Method;
@@ -63,6 +63,8 @@ pub(super) struct Carrier {
     host: String,
     direction: Direction,
     budget: Arc<Budget>,
+    /// Where an upload's bytes pass; None if the system refused it.
+    gate: Option<Arc<Gate>>,
     must_stop: Arc<AtomicBool>,
     task: JoinHandle<io::Result<()>>,
     last: TcpInfo,
@@ -76,9 +78,10 @@ impl Carrier {
         let must_stop = Arc::new(AtomicBool::new(false));
         let (requests, url) = (session.requests.clone(), target.url.clone());
         let (budget, stop) = (Arc::clone(&target.budget), Arc::clone(&must_stop));
+        let gate = Gate::new(&session.socket).ok().map(Arc::new);
         let task = match target.direction {
             Direction::Down => tokio::spawn(download(requests, url, budget, stop)),
-            Direction::Up => tokio::spawn(upload(requests, url, budget, stop)),
+            Direction::Up => tokio::spawn(upload(requests, url, budget, stop, gate.clone())),
         };
         Self {
             session,
@@ -86,6 +89,7 @@ impl Carrier {
             host: target.url.host.clone(),
             direction: target.direction,
             budget: Arc::clone(&target.budget),
+            gate,
             must_stop,
             task,
             last: TcpInfo::default(),
@@ -97,6 +101,9 @@ impl Carrier {
     pub(super) fn sample(&mut self, phase: Phase, time_s: f64) -> Option<TransferRow> {
         self.last = TcpInfo::of(&self.session.socket).ok()?;
         let is_upload = self.direction == Direction::Up;
+        if let (true, Some(gate)) = (is_upload, &self.gate) {
+            gate.keep_full(self.last.delivery_rate);
+        }
         Some(TransferRow {
             phase,
             direction: self.direction,
@@ -142,14 +149,6 @@ impl Carrier {
         let window = u64::from(self.session.window());
         if self.direction == Direction::Down && 2 * came > window && window < MOST_WINDOW && self.budget.take(window) {
             self.session.widen(2 * window as u32);
-        }
-    }
-
-    /// Lets an upload hold 5 ms of what it carries, so that neither this program nor its buffer is the limit.
-    pub(super) fn keep_full(&self, bytes_per_second: f64) {
-        if self.direction == Direction::Up {
-            // A connection that has just ended needs no limit.
-            let _ = limit_unsent(&self.session.socket, ((0.005 * bytes_per_second) as usize).max(1));
         }
     }
 
@@ -218,11 +217,15 @@ async fn upload(
     url: Url,
     budget: Arc<Budget>,
     must_stop: Arc<AtomicBool>,
+    gate: Option<Arc<Gate>>,
 ) -> io::Result<()> {
     let mut requests = requests.ready().await.map_err(io::Error::other)?;
     let (answer, mut body) = requests.send_request(request(Method::POST, &url)?, false).map_err(io::Error::other)?;
     let send = async {
         loop {
+            while gate.as_ref().is_some_and(|gate| !gate.is_open()) && !must_stop.load(Ordering::Relaxed) {
+                tokio::time::sleep(Gate::PAUSE).await;
+            }
             body.reserve_capacity(CHUNK);
             let room = poll_fn(|context| body.poll_capacity(context)).await;
             let room = room.ok_or_else(|| io::Error::other("the stream ended"))?.map_err(io::Error::other)?;

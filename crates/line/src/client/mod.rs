@@ -325,8 +325,6 @@ impl<'a> Run<'a> {
                 self.best = [0, 1].map(|way| self.best[way].max(goodput[way]));
                 state.judge(goodput, self.prober.latest_rtt());
                 self.pace_probes();
-                let uploads = carriers_of(&carriers, Direction::Up).count().max(1) as f64;
-                carriers.iter().for_each(|carrier| carrier.keep_full(goodput[1] / uploads));
                 if !state.is_stable() && openings.is_empty() {
                     for target in &targets {
                         let way = usize::from(target.direction == Direction::Up);

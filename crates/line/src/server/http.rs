@@ -3,6 +3,7 @@
 use super::Shared;
 use crate::token;
 use crate::transfer::to_hex;
+use crate::unsent::Gate;
 use bytes::Bytes;
 use http_body_util::{BodyExt, Either, Full};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
@@ -17,9 +18,9 @@ use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 use tokio::net::TcpStream;
+use tokio::time::Sleep;
 use tokio_rustls::server::TlsStream;
 
 /// Bytes of the large object, which no client reads to the end.
@@ -34,8 +35,12 @@ const WINDOW: u32 = 1 << 24;
 /// Bytes of a response that wait for TCP.
 const SEND_BUFFER: usize = 2048;
 
-/// Zeros that a response sends at a time.
-static ZEROS: [u8; 65_536] = [0; 65_536];
+/// Zeros that a response sends at a time, at most.
+static ZEROS: [u8; MOST_CHUNK] = [0; MOST_CHUNK];
+
+/// Bytes of a large object that are a frame, which answers on the same connection wait for: at least and at most.
+const LEAST_CHUNK: usize = 1400;
+const MOST_CHUNK: usize = 1 << 14;
 
 /// The names of the draft, and of its first versions, which some clients still read.
 const URLS: [(&str, &str); 6] = [
@@ -49,16 +54,16 @@ const URLS: [(&str, &str); 6] = [
 
 /// Serves one connection.
 ///
-/// Large objects have frames of `chunk` bytes, which may change meanwhile.
+/// The bytes of large objects pass a gate.
 pub(super) async fn serve(
     stream: TlsStream<TcpStream>,
     from: SocketAddr,
     shared: Arc<Shared>,
-    chunk: Arc<AtomicUsize>,
+    gate: Arc<Gate>,
 ) -> io::Result<()> {
     let service = service_fn(|request| {
-        let (shared, chunk) = (Arc::clone(&shared), Arc::clone(&chunk));
-        async move { Ok::<_, Infallible>(respond(request, from, &shared, chunk).await) }
+        let (shared, gate) = (Arc::clone(&shared), Arc::clone(&gate));
+        async move { Ok::<_, Infallible>(respond(request, from, &shared, gate).await) }
     });
     let mut connection = auto::Builder::new(TokioExecutor::new());
     // Bodies are read as they come, so that a window as large as fast paths need does not fill the memory.
@@ -73,12 +78,7 @@ pub(super) async fn serve(
 
 type Answer = Response<Either<Full<Bytes>, Zeros>>;
 
-async fn respond(
-    request: Request<Incoming>,
-    from: SocketAddr,
-    shared: &Arc<Shared>,
-    chunk: Arc<AtomicUsize>,
-) -> Answer {
+async fn respond(request: Request<Incoming>, from: SocketAddr, shared: &Arc<Shared>, gate: Arc<Gate>) -> Answer {
     if let Err(refusal) = shared.spend(from.ip(), SMALL) {
         return text(StatusCode::TOO_MANY_REQUESTS, &format!("{refusal}\n"));
     }
@@ -96,7 +96,7 @@ async fn respond(
             answer(StatusCode::OK, "application/octet-stream", Bytes::from_static(b"0"))
         }
         (&Method::GET | &Method::HEAD, "/large") => {
-            let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared), chunk };
+            let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared), gate, pause: None };
             headed(Response::new(Either::Right(zeros)), "application/octet-stream")
         }
         (&Method::POST | &Method::PUT, "/upload") => upload(request.into_body(), from, shared).await,
@@ -157,15 +157,27 @@ struct Zeros {
     left: u64,
     from: SocketAddr,
     shared: Arc<Shared>,
-    chunk: Arc<AtomicUsize>,
+    gate: Arc<Gate>,
+    /// The time until the gate is looked at again.
+    pause: Option<Pin<Box<Sleep>>>,
 }
 
 impl Body for Zeros {
     type Data = Bytes;
     type Error = io::Error;
 
-    fn poll_frame(mut self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
-        let length = self.left.min(self.chunk.load(Ordering::Relaxed).min(ZEROS.len()) as u64);
+    fn poll_frame(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        loop {
+            if let Some(pause) = &mut self.pause {
+                ready!(pause.as_mut().poll(context));
+                self.pause = None;
+            }
+            if self.gate.is_open() {
+                break;
+            }
+            self.pause = Some(Box::pin(tokio::time::sleep(Gate::PAUSE)));
+        }
+        let length = self.left.min(self.gate.chunk(LEAST_CHUNK, MOST_CHUNK) as u64);
         if length == 0 {
             return Poll::Ready(None);
         }

@@ -3,7 +3,7 @@
 mod http;
 
 use crate::limits::{Accounts, Client, Limits, Refusal};
-use crate::unsent::limit_unsent;
+use crate::unsent::{Gate, limit_unsent};
 use crate::{echo, token, transfer};
 use kernel::tcp_info::TcpInfo;
 use rustls::pki_types::pem::PemObject;
@@ -12,7 +12,7 @@ use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
@@ -28,10 +28,6 @@ const REFUSED: Duration = Duration::from_secs(1);
 
 /// Bytes that TLS and TCP may hold of a connection before they send them: answers of a few bytes wait behind those.
 const UNSENT: usize = 1448;
-
-/// Bytes of a large object that are a frame, which answers on the same connection wait for: at least and at most.
-const LEAST_CHUNK: usize = 1400;
-const MOST_CHUNK: usize = 1 << 14;
 
 /// How long the connections that are open at the end have to notice it.
 const FAREWELL: Duration = Duration::from_millis(200);
@@ -202,23 +198,21 @@ async fn serve(
             let socket = stream.as_fd().try_clone_to_owned()?;
             let mut stream = tokio::time::timeout(HANDSHAKE, acceptor.accept(stream)).await??;
             stream.get_mut().1.set_buffer_limit(Some(UNSENT));
-            let chunk = Arc::new(AtomicUsize::new(LEAST_CHUNK));
+            let gate = Arc::new(Gate::new(&socket)?);
             tokio::select! {
-                served = http::serve(stream, from, Arc::clone(shared), Arc::clone(&chunk)) => served,
-                () = keep_full(&socket, &chunk) => Ok(()),
+                served = http::serve(stream, from, Arc::clone(shared), Arc::clone(&gate)) => served,
+                () = keep_full(&socket, &gate) => Ok(()),
             }
         }
     }
 }
 
-/// Lets frames and TCP hold 5 ms each of what a connection carries, so that this program is not the limit of a fast one.
-async fn keep_full(socket: &OwnedFd, chunk: &AtomicUsize) {
+/// Lets a connection hold more of what it carries, the faster it is.
+async fn keep_full(socket: &OwnedFd, gate: &Gate) {
     loop {
         tokio::time::sleep(Duration::from_millis(100)).await;
         if let Ok(info) = TcpInfo::of(socket) {
-            let held = (info.delivery_rate / 200) as usize;
-            let _ = limit_unsent(socket, held.max(1));
-            chunk.store(held.clamp(LEAST_CHUNK, MOST_CHUNK), Ordering::Relaxed);
+            gate.keep_full(info.delivery_rate);
         }
     }
 }
