@@ -123,7 +123,6 @@ def test_goals_beyond_the_measurement() -> None:
     assert verdict("cure", FIFO, {**some, "scores": {"clpc": 0.0, "sorpc": 0.01}, "alike": 0.02}) == "met"
     assert verdict("cure", FIFO, {**some, "scores": {"sorpc": 0.01}, "alike": 0.02}) == "missed", "it has no score"
     assert verdict("prediction", FIFO, {**some, "fall_ms": None}) == "not asked"
-    assert verdict("prediction", FIFO, {**some, "fall_ms": {"predicted": -9.0, "shown": 3.0}}) == "not asked"
     assert verdict("prediction", FIFO, {**some, "fall_ms": {"predicted": 8.0, "shown": -6.0}}) == "missed"
     assert verdict("same", FIFO, {**some, "named_a_winner": True}) == "missed"
     assert verdict("sign", FIFO, {**some, "effects": {"true": 1, "beside": -2, "switchback": 1.1}}) == "met"

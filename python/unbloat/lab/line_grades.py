@@ -25,8 +25,6 @@ FASTEST_FOR_BUDGET_MBPS = 50.0
 """The goals on seconds and bytes are about lines up to this rate."""
 
 
-LEAST_FALL_MS = 5.0
-"""The least fall in loaded delay, predicted or shown, that is compared: cures of web pages may leave delays alone."""
 LEAST_EFFECT = 0.02
 """The least true effect whose sign is asked for, as a share of the value."""
 
@@ -296,8 +294,7 @@ def _rpm(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
 
 
 def _prediction(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
-    fall = outcome.get("fall_ms")
-    if fall and max(fall.values()) >= LEAST_FALL_MS:
+    if fall := outcome.get("fall_ms"):
         yield Pair("", (fall["predicted"],) * 2, (fall["shown"],) * 2, "ms")
 
 
