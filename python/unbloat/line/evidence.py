@@ -136,6 +136,10 @@ class View:
         by_packets = self._rate_of_packets()
         return by_packets if math.isfinite(by_packets) else self.parts_bps
 
+    def doubt_rate(self) -> None:
+        """Take the rate for unknown, as no line with this rate explains the phase."""
+        self.link_bps = math.nan
+
     def _rate_of_packets(self) -> float:
         """Return the rate from the times between probes that leave a queue, with whole packets between them."""
         import numpy as np

@@ -33,6 +33,8 @@ FAR = 1.2
 """A candidate whose score is this much worse than the best one's is left alone."""
 STEPS = (0.2, 0.08, 0.03)
 """Relative steps of the search around the best candidate."""
+DOUBTFUL = 2.9
+"""A score at which a rate that the samples seem to show may be a chance of single packets."""
 GOOD = 0.25
 """A score at which no search is needed."""
 REPLICAS = 6
@@ -426,7 +428,11 @@ class Fitter:
         sides = firsts(measured, self._evidence.idle_loss, self._connections(phase, measured))
         for name, side in sides.items():
             tried[name] = self._refined(line, phase, measured, Candidate(side), range(3))
-        limit = min(each.score for each in tried.values()) + FAR
+        lowest = min(each.score for each in tried.values())
+        if lowest > DOUBTFUL and math.isfinite(measured.link_bps):
+            measured.doubt_rate()
+            return self._best(line, phase, measured)
+        limit = lowest + FAR
         for name, candidate in tried.items():
             if candidate.score < limit:
                 tried[name] = self._refined(line, phase, measured, candidate, range(3, ROUNDS))
