@@ -289,7 +289,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["load", "nonesuch"],
             snapshot(
-                "unbloat: unknown name nonesuch; congestion controls: agile_sd, bbr, clpc, compound, compound_ns2, copa, cubic, cubic_hystartpp, cubic_plus, cubic_search, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, illinois, ledbat, ledbat_pp, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood; window controllers: autotuning, drwa, rtac, rtac_auto, static; classifiers: pfifo_fast, single, sorpc, sorpc_fair; or the path of a .bpf.c file"
+                "unbloat: unknown name nonesuch; congestion controls: agile_sd, bbr, bbr3, clpc, compound, compound_ns2, copa, cubic, cubic_hystartpp, cubic_plus, cubic_search, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, illinois, ledbat, ledbat_pp, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood; window controllers: autotuning, drwa, rledbat, rtac, rtac_auto, static; classifiers: pfifo_fast, single, sorpc, sorpc_fair; or the path of a .bpf.c file"
             ),
         ),
         (
@@ -525,7 +525,7 @@ def test_window_controllers_are_chosen_as_congestion_controls_are(cli: Cli, smal
     assert (done.returncode, stderr_of(done)) == (
         2,
         snapshot(
-            'unbloat: flows.0.window_controller: unknown window controller "statik" (did you mean static?); valid: autotuning, drwa, rtac, rtac_auto, static, or the path of a .bpf.c file'
+            'unbloat: flows.0.window_controller: unknown window controller "statik" (did you mean static?); valid: autotuning, drwa, rledbat, rtac, rtac_auto, static, or the path of a .bpf.c file'
         ),
     )
 

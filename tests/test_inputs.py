@@ -196,7 +196,7 @@ def test_errors_in_another_process_name_the_line_here(small: Path, tmp_path: Pat
     with refused(
         ub.InputError,
         snapshot(
-            'flows.0.cc: unknown congestion control "nothing"; valid: agile_sd, bbr, clpc, compound, compound_ns2, copa, cubic, cubic_hystartpp, cubic_plus, cubic_search, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, illinois, ledbat, ledbat_pp, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
+            'flows.0.cc: unknown congestion control "nothing"; valid: agile_sd, bbr, bbr3, clpc, compound, compound_ns2, copa, cubic, cubic_hystartpp, cubic_plus, cubic_search, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, illinois, ledbat, ledbat_pp, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
         ),
     ):
         ub.scenario(small).run(cc="nothing")

@@ -222,7 +222,7 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            'flows.0.cc: unknown congestion control "renno" (did you mean reno?); valid: agile_sd, bbr, clpc, compound, compound_ns2, copa, cubic, cubic_hystartpp, cubic_plus, cubic_search, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, illinois, ledbat, ledbat_pp, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
+            'flows.0.cc: unknown congestion control "renno" (did you mean reno?); valid: agile_sd, bbr, bbr3, clpc, compound, compound_ns2, copa, cubic, cubic_hystartpp, cubic_plus, cubic_search, dctcp, dtpa, dtpa_auto, elastic, elastic_plus, htcp, illinois, ledbat, ledbat_pp, reno, reno_plus, tcp_lp, vegas, vegas_plus, veno, westwood, or the path of a .bpf.c file'
         ),
     ):
         ub.scenario({**scenario, "flows": [{"cc": "renno"}]}).run()

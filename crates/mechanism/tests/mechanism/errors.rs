@@ -144,7 +144,7 @@ fn what_is_not_there() {
         "kernel:cubic belongs to the running kernel: run it with --on kernel or --on vm, or write cubic, unbloat's \
          own"
     );
-    assert_eq!(kernel("illinois"), "kernel:illinois belongs to the running kernel: run it with --on kernel or --on vm");
+    assert_eq!(kernel("yeah"), "kernel:yeah belongs to the running kernel: run it with --on kernel or --on vm");
     let files = UserFiles::new("empty-library");
     let path = files.write("mine.bpf.c", &with_operations(&format!("{COMPLETE}, .name = \"mine\"")));
     let folder = path.parent().expect("a folder");

@@ -2,6 +2,7 @@
 
 mod agile_sd;
 mod bbr;
+mod bbr3;
 mod classifiers;
 mod clpc;
 mod compound;
@@ -30,6 +31,7 @@ mod maps;
 mod numbers;
 mod parameters;
 mod reno;
+mod rledbat;
 mod roots;
 mod strangers;
 mod tcp_lp;

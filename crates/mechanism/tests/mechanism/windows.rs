@@ -299,7 +299,7 @@ fn what_is_none_is_a_sentence() {
     let refusal = |source, params: &[_]| load(source, params).err().expect("a refusal").message;
     assert_eq!(
         refusal(MechanismSource::Builtin("rtax".into()), &[]),
-        "unknown window controller \"rtax\" (did you mean rtac?); valid: autotuning, drwa, rtac, rtac_auto, static, \
+        "unknown window controller \"rtax\" (did you mean rtac?); valid: autotuning, drwa, rledbat, rtac, rtac_auto, static, \
             or the path of a .bpf.c file"
     );
     let files = UserFiles::new("window");
