@@ -21,7 +21,7 @@ from unbloat.system.paths import ALGORITHMS
 
 def main(scenario: str, queues: str, far: str, near: str) -> int:
     """Run a shell command at each end of the link, and write its queues; return the status of the near one."""
-    (point,) = chosen_source(scenario, [], None, rtt=None).points()
+    (point,) = chosen_source(scenario, {}, None, rtt=None).points()
     point.check_shell("vm")
     point.objects(ALGORITHMS)
     beyond, program = (["/bin/sh", "-c", command] for command in (far, near))

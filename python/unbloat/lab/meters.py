@@ -273,7 +273,8 @@ def mach(meter: str, phase: Phase, text: str) -> Found:
 def unbloat_line(meter: str, phase: Phase, text: str) -> Found:
     """Read what `unbloat line --json` prints about a phase of load."""
     found = _whole(text)
-    loads = [(way, found["both"][way]) for way in WAYS] if phase == "both" else [(phase, found[phase])]
+    ways: tuple[Literal["up", "down"], ...] = ("up", "down") if phase == "both" else (phase,)
+    loads = [(way, found["both"][way] if phase == "both" else found[way]) for way in ways]
     load = loads[0][1]
     readings = [
         Reading(meter, "added_ms", phase, load["added_ms"], "ms", added_ms=load["added_ms"]),
@@ -494,7 +495,7 @@ def _overview(rows: Sequence[Held], lines: Sequence[Line]) -> list[Column]:
 def _readings(mine: Sequence[tuple[Reading, Held]]) -> list[Column]:
     added = [reading.added(row.line.base_rtt_ms) for reading, row in mine]
     truths = [row.truths.get(reading.phase) for reading, row in mine]
-    waits = [truth and truth.wait_ms(reading) for truth, (reading, _) in zip(truths, mine, strict=True)]
+    waits = [truth.wait_ms(reading) if truth else None for truth, (reading, _) in zip(truths, mine, strict=True)]
     pairs = list(zip(added, waits, strict=True))
     return [
         Column("meter", "", [reading.meter for reading, _ in mine]),
@@ -503,7 +504,9 @@ def _readings(mine: Sequence[tuple[Reading, Held]]) -> list[Column]:
         Column("it prints", "", [_printed(reading) for reading, _ in mine], is_right=True),
         Column("added", "ms", [_number(each) for each in added], is_right=True),
         Column("true wait", "ms", [_number(each) for each in waits], is_right=True),
-        Column("wait of the load", "ms", [_number(truth and truth.load_ms) for truth in truths], is_right=True),
+        Column(
+            "wait of the load", "ms", [_number(truth.load_ms if truth else None) for truth in truths], is_right=True
+        ),
         Column("ratio", "", [_ratio(*pair) for pair in pairs], is_right=True),
     ]
 
