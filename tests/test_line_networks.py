@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,6 +33,22 @@ tc qdisc replace dev v0 root tbf rate 20mbit burst 20kb latency 50ms
 tc -n far qdisc replace dev v1 root tbf rate 20mbit burst 20kb latency 50ms
 """
 STATE = "ip -brief address; ip route; ip rule; tc qdisc; ls /run /var/lib; sysctl " + " ".join(SETTINGS)
+PORTAL = """
+import http.server, ssl, sys
+class Login(http.server.BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.send_response(302)
+        self.send_header("Location", "http://login.example/")
+        self.end_headers()
+server = http.server.ThreadingHTTPServer(("", 4043), Login)
+if sys.argv[1:]:
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain("certificate.pem", "key.pem")
+    server.socket = tls.wrap_socket(server.socket, server_side=True)
+print("ready", flush=True)
+server.serve_forever()
+"""
+
 Start = Callable[..., "subprocess.Popen[str]"]
 Serve = Callable[..., "subprocess.Popen[str]"]
 
@@ -114,6 +131,60 @@ def test_a_server_that_stops_leaves_what_was_measured(serve: Serve, start: Start
     )
     assert shown.startswith("10.0.9.2 (10.0.9.2:4043) over v0")
     assert state(sandbox) == before
+
+
+@pytest.mark.parametrize(
+    "how, sentence",
+    [
+        (
+            "tls",
+            snapshot(
+                "unbloat: 10.0.9.2:4043: the server does not speak HTTP/2, which measurements need; if your network asks for a login in the browser, log in first\n"
+            ),
+        ),
+        (
+            "",
+            snapshot(
+                "unbloat: 10.0.9.2:4043: the TLS handshake failed: received corrupt message of type InvalidContentType; if your network asks for a login in the browser, log in first\n"
+            ),
+        ),
+    ],
+)
+def test_a_captive_portal_is_named(how: str, sentence: str, start: Start, sandbox: Sandbox, tmp_path: Path) -> None:
+    make = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem -subj /CN=portal"
+    if how and sandbox(*make.split()).returncode:
+        pytest.skip("there is no openssl")
+    portal = start(sys.executable, "-c", PORTAL, *filter(None, [how]))
+    assert portal.stdout and portal.stdout.readline() == "ready\n"
+    before = state(sandbox)
+    done = sandbox(*UNBLOAT, "line", "--server", "10.0.9.2")
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", sentence)
+    assert state(sandbox) == before
+    assert not [*tmp_path.glob("line*.toml")]
+
+
+HOLD = """
+import socket, ssl, sys
+tls = ssl.create_default_context()
+tls.check_hostname, tls.verify_mode = False, ssl.CERT_NONE
+held = tls.wrap_socket(socket.create_connection(("10.0.9.2", 4043)))
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
+def test_a_full_far_end_says_so(serve: Serve, start: Start, sandbox: Sandbox) -> None:
+    serve("--client-connections", "1")
+    other = start(sys.executable, "-c", HOLD, is_far=False)
+    assert other.stdout and other.stdout.readline() == "ready\n"
+    done = sandbox(*UNBLOAT, "line", "--server", "10.0.9.2", "--no-fit")
+    assert (done.returncode, done.stdout, done.stderr) == snapshot(
+        (
+            1,
+            "",
+            "unbloat: 10.0.9.2:4043: the far end refuses more connections, from this address or from all: try again later, or raise --client-connections there\n",
+        )
+    )
 
 
 @pytest.mark.parametrize("option", ["--apply", "--prove"])

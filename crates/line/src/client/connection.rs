@@ -158,7 +158,7 @@ impl Session {
         limit_unsent(&socket, UNSENT).map_err(Error::System)?;
         let name = TlsName::try_from(host.to_owned()).unwrap_or_else(|_| TlsName::IpAddress(address.ip().into()));
         let stream = within(ANSWER, tls.connector.connect(name, stream)).await;
-        let mut stream = stream.map_err(|error| Error::NoTls(shown.clone(), error))?;
+        let mut stream = stream.map_err(|error| Error::of_handshake(shown.clone(), error))?;
         stream.get_mut().1.set_buffer_limit(Some(UNSENT));
         let secured = Instant::now();
         if stream.get_ref().1.alpn_protocol() != Some(b"h2") {

@@ -16,6 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::runtime::{Builder, Runtime};
 use tokio_rustls::TlsAcceptor;
@@ -192,7 +193,7 @@ async fn serve(
     let is_transfer = first == *b"u";
     match counted {
         Err(refusal) if is_transfer => transfer::refuse(stream, refusal).await,
-        Err(_) => Ok(()),
+        Err(_) => refuse_tls(stream).await,
         Ok(_counted) if is_transfer => transfer::serve(stream, from, shared).await,
         Ok(_counted) => {
             let socket = stream.as_fd().try_clone_to_owned()?;
@@ -205,6 +206,23 @@ async fn serve(
             }
         }
     }
+}
+
+/// A fatal alert of TLS that says `access_denied` (RFC 8446, section 6.2), as it is before any key is agreed on.
+const ACCESS_DENIED: [u8; 7] = [21, 3, 3, 0, 2, 2, 49];
+
+/// Answers a TLS client that may not connect.
+async fn refuse_tls(mut stream: TcpStream) -> io::Result<()> {
+    // Bytes that nobody read would reset the connection and take the answer along.
+    let mut hello = [0; 4096];
+    let answered = async {
+        stream.read(&mut hello).await?;
+        stream.write_all(&ACCESS_DENIED).await?;
+        stream.shutdown().await?;
+        while stream.read(&mut hello).await? > 0 {}
+        Ok(())
+    };
+    tokio::time::timeout(REFUSED, answered).await?
 }
 
 /// Lets a connection hold more of what it carries, the faster it is.
