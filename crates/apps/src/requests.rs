@@ -8,7 +8,7 @@ use super::Action;
 use super::video::Player;
 use measure::{DelayMeter, Interval};
 use model::FlowGroup;
-use model::app::{RequestKind, Requests, WhenFull};
+use model::app::{RequestKind, Requests, WhenFull, Write};
 use model::records::AppStats;
 use model::units::{Bytes, Nanos};
 use std::collections::VecDeque;
@@ -37,6 +37,7 @@ struct Connection {
 enum Pattern {
     Periodic { every: Nanos, when_full: WhenFull, skipped: u64 },
     Chunks { pause: Nanos },
+    Writes { opens: Nanos, rest: std::vec::IntoIter<Write> },
     Web { objects: u32, pause: Nanos, to_ask: u32, missing: u32, began: Nanos },
     Video(Player),
 }
@@ -59,6 +60,11 @@ pub struct Client {
     pages: DelayMeter,
 }
 
+/// Returns when a writer that opens at `opens` writes next; `Nanos::NEVER` after its last write.
+fn next_write(opens: Nanos, rest: &std::vec::IntoIter<Write>) -> Nanos {
+    rest.as_slice().first().map_or(Nanos::NEVER, |write| opens + write.at)
+}
+
 impl Client {
     /// Creates a client that sends requests from `opens` until `end`, on flows from `first` on.
     pub fn new(requests: &Requests, group: &FlowGroup, first: u32, opens: Nanos, end: Nanos, warmup: Nanos) -> Client {
@@ -69,15 +75,20 @@ impl Client {
             response_bytes: 0,
         };
         let interval = Interval { from: warmup, to: end };
-        let pattern = match requests.kind {
-            RequestKind::Periodic { every, when_full } => Pattern::Periodic { every, when_full, skipped: 0 },
-            RequestKind::Chunks { pause } => Pattern::Chunks { pause },
-            RequestKind::Web { objects, pause } => {
+        let pattern = match &requests.kind {
+            &RequestKind::Periodic { every, when_full } => Pattern::Periodic { every, when_full, skipped: 0 },
+            &RequestKind::Chunks { pause } => Pattern::Chunks { pause },
+            RequestKind::Writes(writes) => Pattern::Writes { opens, rest: writes.clone().into_iter() },
+            &RequestKind::Web { objects, pause } => {
                 Pattern::Web { objects, pause, to_ask: 0, missing: 0, began: Nanos::ZERO }
             }
-            RequestKind::Video { lowest, highest, piece, startup, most } => {
+            &RequestKind::Video { lowest, highest, piece, startup, most } => {
                 Pattern::Video(Player::new(lowest, highest, piece, startup, most, opens))
             }
+        };
+        let next = match &pattern {
+            Pattern::Writes { opens, rest } => next_write(*opens, rest),
+            _ => opens,
         };
         Client {
             request: requests.request,
@@ -87,7 +98,7 @@ impl Client {
             first_flow: first,
             connections: (0..requests.connections).map(connection).collect(),
             pattern,
-            next: opens,
+            next,
             end,
             responses: DelayMeter::new(interval),
             pages: DelayMeter::new(interval),
@@ -113,6 +124,10 @@ impl Client {
                 return actions.push(Action::TryToWrite { flow: self.first_flow, segments });
             }
             Pattern::Chunks { .. } => {}
+            Pattern::Writes { opens, rest } => {
+                self.request = rest.next().map_or(self.request, |write| write.size);
+                self.next = next_write(*opens, rest);
+            }
             Pattern::Web { objects, to_ask, missing, began, .. } => {
                 (*to_ask, *missing, *began) = (*objects, 1 + *objects, now);
                 self.pages.begins();
@@ -188,7 +203,7 @@ impl Client {
     /// Reacts to a complete response.
     fn answered(&mut self, now: Nanos, number: usize, asked: &Asked, actions: &mut Vec<Action>) {
         match &mut self.pattern {
-            Pattern::Periodic { .. } => {}
+            Pattern::Periodic { .. } | Pattern::Writes { .. } => {}
             Pattern::Chunks { pause } => self.next = now + *pause,
             Pattern::Web { pause, missing, began, .. } => {
                 *missing -= 1;
@@ -296,6 +311,21 @@ mod tests {
         let stats = client.stats(10).expect("its own");
         assert_eq!((stats.response.response_ms_max, stats.skipped, stats.unfinished), (Some(1600.0), Some(1), Some(0)));
         assert_eq!(client.next(), ms(2000));
+    }
+
+    /// Writes of one and three segments: at their times, of their sizes, whether or not answered.
+    #[test]
+    fn a_writer_writes_at_its_times() {
+        let writes = [(0, 100), (700, 4000), (700, 1)].map(|(at, size)| Write { at: ms(at), size: Bytes(size) });
+        let mut client = client(RequestKind::Writes(writes.into()), 1);
+        client.request_mss = 1448;
+        let mut actions = vec![];
+        for at in [0, 700, 700] {
+            assert_eq!(client.next(), ms(at));
+            client.wake(ms(at), &mut actions);
+        }
+        let write = |segments| Action::Write { flow: 10, segments };
+        assert_eq!((&actions[..], client.next()), (&[write(1), write(3), write(1)][..], Nanos::NEVER));
     }
 
     /// The next message follows the writing of this one, not the time at which it was due.

@@ -21,6 +21,8 @@ kinds! {
         Game(Game),
         /// Uploads of chunks to a cloud.
         Upload(Upload),
+        /// Writes of given sizes at given times.
+        Writer(Writer),
         /// Web pages.
         Web(Web),
         /// A video stream.
@@ -80,6 +82,29 @@ section! {
         pub response: Bytes = Default("300b"), MESSAGES;
         /// time from the confirmation to the next chunk
         pub pause: Nanos = Default("20ms"), TIMES;
+    }
+}
+
+section! {
+    /// Writes of given sizes at given times, each of which is answered.
+    #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+    pub struct Writer in "writer" {
+        "kind" = KeyType::Choice(&["writer"]), Required => "writer: writes of given sizes at given times, each answered";
+        /// writes, in order of time
+        pub writes: Vec<Write> = Required;
+        /// size of a response
+        pub response: Bytes = Default("1b"), MESSAGES;
+    }
+}
+
+section! {
+    /// One write of a writer.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Write in "writes" {
+        /// time of the write, after the start of the flow
+        pub at: Nanos = Required, TIMES;
+        /// size of the write, in whole packets if the largest is more than one
+        pub size: Bytes = Required, MESSAGES;
     }
 }
 
@@ -171,7 +196,7 @@ choice! {
 }
 
 /// The traffic of an application; a hash of its JSON gives the seeds of a sweep.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub enum Traffic {
     /// Datagrams, which no congestion control limits.
     Datagrams(Datagrams),
@@ -203,20 +228,20 @@ pub enum DatagramKind {
 }
 
 /// Requests over TCP: each connection carries the requests one way and the responses the other.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Requests {
     /// The times and purpose of the requests.
     pub kind: RequestKind,
     /// The number of connections of one client.
     pub connections: u32,
-    /// The size of a request.
+    /// The size of a request, or of the largest.
     pub request: Bytes,
     /// The size of a response.
     pub response: Bytes,
 }
 
 /// The times at which a client makes requests, and what they are for.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RequestKind {
     /// Requests at equal intervals, whether or not the one before was answered.
@@ -231,6 +256,8 @@ pub enum RequestKind {
         /// The time from a response to the next request.
         pause: Nanos,
     },
+    /// Requests of these sizes at these times after the start.
+    Writes(Vec<Write>),
     /// Web pages: one object, then others over all connections.
     Web {
         /// The number of objects of a page besides the first.
@@ -298,6 +325,10 @@ impl App {
         let requests =
             |kind, connections, request, response| Traffic::Requests(Requests { kind, connections, request, response });
         match *self {
+            App::Writer(Writer { ref writes, response }) => {
+                let largest = writes.iter().map(|write| write.size).max().unwrap_or(Bytes(1));
+                requests(RequestKind::Writes(writes.clone()), 1, largest, response)
+            }
             App::Ping(Ping { every, packet }) => datagrams(DatagramKind::Ping, every, packet),
             App::Voice(Voice { every, packet }) => datagrams(DatagramKind::Voice, every, packet),
             // A missing rate is already reported as an error.

@@ -1,7 +1,7 @@
 //! Applications on idle paths, with figures that can be calculated, and behind an upload.
 
 use crate::world::{flow, phone_of_2013, run, scenario};
-use model::app::{App, Game, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull};
+use model::app::{App, Game, Messenger, Ping, Udp, Upload, Video, Voice, Web, WhenFull, Write, Writer};
 use model::records::{AppStats, Flow};
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Scenario, Service, Transmitter};
@@ -90,6 +90,17 @@ fn a_message_is_answered_in_a_round_trip() {
     assert_eq!(flows[1].app, None);
     assert_eq!((flows[0].lost_packets, flows[0].retransmitted_packets, flows[0].timeouts), (0, 0, 0));
     assert!((29..=31).contains(&flows[0].sent_packets), "{}", flows[0].sent_packets);
+}
+
+/// Ten packets of 1.2 ms leave in one window. Their answer of 53 bytes is there a round trip later.
+#[test]
+fn writes_leave_at_their_times() {
+    let writes = [(1, 14_480), (5, 14_480)].map(|(s, size)| Write { at: Nanos::from_secs(s), size: Bytes(size) });
+    let flows = flows(&path(vec![of_app(App::Writer(Writer { writes: writes.into(), response: Bytes(1) }))]));
+    let response = 40.0 + 10.0 * 1.2 + 53.0 * 8.0 / 10_000.0;
+    near(stats(&flows[0]).response.response_ms_max, response, 0.1);
+    assert_eq!((stats(&flows[0]).unfinished, flows[0].lost_packets), (Some(0), 0));
+    assert!((21..=22).contains(&flows[0].sent_packets), "{}", flows[0].sent_packets);
 }
 
 /// Chunks of 1 MB at 10 Mbit/s take 0.83 s with their headers, and a round trip for the answer. The histogram has the

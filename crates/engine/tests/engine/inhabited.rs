@@ -6,7 +6,7 @@ use crate::networks::{acceptable, network, packets};
 use crate::random::{self, log_uniform};
 use crate::world::{control, library, phone_of_2013};
 use mechanism::Parameter;
-use model::app::{App, Messenger, Ping, Traffic, Udp, Upload, Video, Voice, Web, WhenFull};
+use model::app::{App, Messenger, Ping, Traffic, Udp, Upload, Video, Voice, Web, WhenFull, Write, Writer};
 use model::queue::{Discipline, Prio};
 use model::units::{Bytes, Frequency, Nanos, Rate};
 use model::workload::{Arrivals, Exponential, Lognormal, Pareto, Poisson, Sizes};
@@ -185,7 +185,15 @@ fn requests() -> impl Strategy<Value = App> {
             App::Video(Video { lowest, highest, piece, startup, most, request })
         },
     );
-    prop_oneof![periodic, chunks, web, video]
+    let write = (nanos(0.001, 1000.0), bytes(1.0, 1e5));
+    let writer = (prop::collection::vec(write, 0..8), bytes(1.0, 1e5)).prop_map(|(writes, response)| {
+        let write = |at: &mut Nanos, (gap, size)| {
+            *at += gap;
+            Some(Write { at: *at, size })
+        };
+        App::Writer(Writer { writes: writes.into_iter().scan(Nanos::ZERO, write).collect(), response })
+    });
+    prop_oneof![periodic, chunks, writer, web, video]
 }
 
 impl Source {

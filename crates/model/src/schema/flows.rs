@@ -1,6 +1,7 @@
 //! The keys of flow groups: their start, the data that they send, and the behaviour of their TCP ends.
 
 use super::key::Key;
+use crate::app::Write;
 use crate::declare::Declared;
 use crate::workload::{Exponential, Lognormal, Pareto, Poisson};
 use crate::{Access, Clock, FlowGroup, TcpProfile, TcpRmem};
@@ -16,4 +17,5 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     TcpRmem::KEYS,
     Clock::KEYS,
     TcpProfile::KEYS,
+    Write::KEYS,
 ];
