@@ -160,8 +160,11 @@ section! {
         pub frto: bool = Means("the base's value");
         /// undo a reduction that proves spurious
         pub undo: bool = Means("the base's value");
-        /// acknowledge every second segment, or after 40 ms
+        /// acknowledge every second segment (ack_every), or after 40 ms
         pub delayed_ack: bool = Means("the base's value");
+        /// with delayed_ack, acknowledge every nth segment, or after 40 ms; more than 2 makes stretch acknowledgements
+        #[serde(default = "every_second", skip_serializing_if = "is_every_second")]
+        pub ack_every: u32 = Means("the base's value"), "2..1000";
         /// acknowledge a connection's first segments at once
         pub quick_ack: bool = Means("the base's value");
         /// combine duplicate acknowledgements within a millisecond
@@ -189,6 +192,15 @@ section! {
     }
 }
 
+/// Returns how many segments an acknowledgement is for (RFC 9293, section 3.8.6.3).
+const fn every_second() -> u32 {
+    2
+}
+
+fn is_every_second(segments: &u32) -> bool {
+    *segments == every_second()
+}
+
 impl Default for TcpProfile {
     fn default() -> TcpProfile {
         TcpProfile::LINUX
@@ -207,6 +219,7 @@ impl TcpProfile {
         frto: true,
         undo: true,
         delayed_ack: true,
+        ack_every: every_second(),
         quick_ack: true,
         sack_compression: true,
         limited_transmit: true,

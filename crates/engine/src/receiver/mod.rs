@@ -507,7 +507,7 @@ impl Receiver {
         let waiting = self.next - self.acked;
         // Unread segments take a part of the window. If it shrinks, the acknowledgement leaves when the application
         // reads.
-        let is_due = waiting >= 2 && self.offers_no_less(held + unread);
+        let is_due = waiting >= self.stack.ack_every && self.offers_no_less(held + unread);
         let mut at_once = self.delayed_ack.acknowledges_now(now, self.next, is_due, held);
         if !at_once {
             let has_read = std::mem::take(&mut self.unread) > 0;

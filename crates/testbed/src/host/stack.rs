@@ -27,6 +27,7 @@ pub fn unswitchable(stack: &TcpProfile, version: (u32, u32)) -> Option<Unswitcha
         // RACK does nothing without SACK (`tcp_identify_packet_loss`).
         ("rack", stack.repair.loss_detection == LossDetection::Rack || !stack.sack, "detects losses by RACK"),
         ("undo", stack.undo == linux.undo, "undoes a reduction that proves spurious"),
+        ("ack_every", stack.ack_every == linux.ack_every, "acknowledges every second segment"),
         ("quick_ack", stack.quick_ack == linux.quick_ack, "acknowledges the first segments at once"),
         (
             "limited_transmit",
