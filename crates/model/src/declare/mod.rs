@@ -53,6 +53,16 @@ impl Said {
         Said::which(keys, |name| names.contains(&name))
     }
 
+    /// Returns the keys of both sets.
+    pub fn and(self, other: Said) -> Said {
+        Said(self.0 | other.0)
+    }
+
+    /// Returns the set without key `name` of `keys`.
+    pub fn without(self, keys: &[Key], name: &str) -> Said {
+        Said(self.0 & !Said::these(keys, &[name]).0)
+    }
+
     fn which(keys: &[Key], is_said: impl Fn(&str) -> bool) -> Said {
         Said(keys.iter().enumerate().map(|(number, key)| u32::from(is_said(key.name)) << number).sum())
     }

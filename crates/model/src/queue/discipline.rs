@@ -95,12 +95,20 @@ impl Discipline {
         Some((discipline, Said::of(section, discipline.keys())))
     }
 
-    /// Fills in RED's bounds that a section leaves out from the others (tc-red(8)).
-    pub(super) fn filled(self, section: &Section) -> Discipline {
-        let Discipline::Red(mut red) = self else { return self };
-        let (min, max, burst) = (section.read("min"), section.read("max"), section.read("burst"));
-        (red.min, red.max, red.burst) = RedBounds { limit: red.limit, min, max, avpkt: red.avpkt, burst }.fill();
-        Discipline::Red(red)
+    /// Fills in what a section says in other words: RED's bounds from the others (tc-red(8)), CAKE's keywords. Returns
+    /// the keys of the keywords too.
+    pub(super) fn filled(mut self, section: &Section) -> (Discipline, Said) {
+        let mut said = Said::NONE;
+        match &mut self {
+            Discipline::Red(red) => {
+                let (min, max, burst) = (section.read("min"), section.read("max"), section.read("burst"));
+                (red.min, red.max, red.burst) =
+                    RedBounds { limit: red.limit, min, max, avpkt: red.avpkt, burst }.fill();
+            }
+            Discipline::Cake(cake) => said = cake.expand(section),
+            _ => {}
+        }
+        (self, said)
     }
 
     /// Returns the room for waiting packets in all bands; none if the limit is in memory.
@@ -333,6 +341,8 @@ section! {
         /// room for packets as the kernel's memory counts them, 2304 bytes for a full one
         #[kernel(Attribute(10))]
         pub memlimit: Option<Bytes> = Means("four round trips at bandwidth, 4mib at least"), MEMORY;
+        "keywords" = KeyType::Names, Means("no keywords") =>
+            "keywords of tc-cake(8) in place of overhead, mpu, atm and rtt, such as docsis, pppoe-ptm, metro, satellite";
     }
 }
 

@@ -1,5 +1,6 @@
 //! Queues: a queue discipline, simulated or the running kernel's, and its limit.
 
+mod cake_keywords;
 mod discipline;
 mod red;
 
@@ -122,13 +123,15 @@ impl Queue {
     /// Reads a queue from its section; a limit may be a multiple of the section's bandwidth-delay product.
     pub fn read(section: &Section) -> Queue {
         if let Some((discipline, said)) = Discipline::of_the_kernel(section) {
-            return Queue::Managed { who: Who::Kernel(said), discipline: discipline.filled(section) };
+            let (discipline, filled) = discipline.filled(section);
+            let said = said.and(filled).without(discipline.keys(), "keywords");
+            return Queue::Managed { who: Who::Kernel(said), discipline };
         }
         if let Some(fifo) = KernelFifo::read(section) {
             return Queue::KernelFifo(fifo);
         }
         match Discipline::read(section) {
-            Some(discipline) => discipline.filled(section).into(),
+            Some(discipline) => discipline.filled(section).0.into(),
             None => Queue::Droptail {
                 limit: section.read_limit("limit"),
                 ecn_threshold: section.read_limit("ecn_threshold"),

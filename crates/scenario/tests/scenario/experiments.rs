@@ -1,7 +1,7 @@
 //! Tests of reading whole files: values, defaults, profiles, overrides, sweeps, places of errors.
 
 use model::declare::{Written, table};
-use model::queue::{Discipline, FqCodel, Said, Who};
+use model::queue::{Atm, Discipline, FqCodel, Said, Who};
 use model::schema;
 use model::units::{Bytes, Drift, Nanos, Offset, Rate};
 use model::{
@@ -521,6 +521,28 @@ fn cake_s_choices_are_the_kernel_s_numbers() {
         panic!("the kernel's")
     };
     assert_eq!(discipline.attributes(said), [(2, 19_000_000 / 8), (3, 3), (5, 5), (4, 2)]);
+}
+
+/// A key that the file has comes before the keywords; those of the wire add up.
+#[test]
+fn cake_takes_the_keywords_of_tc() {
+    let queue = |keys: &str| only(SAMPLE, &[("link.bottleneck.queue", keys)]).links.remove(0).forward.queue;
+    let cake = |keywords: &str| {
+        let Queue::Managed { discipline: Discipline::Cake(cake), .. } =
+            queue(&format!("{{ kind = \"cake\", {keywords} }}"))
+        else {
+            panic!("it is CAKE")
+        };
+        (cake.overhead, cake.mpu, cake.atm, cake.rtt.as_micros() / 1000)
+    };
+    assert_eq!(cake("keywords = [\"docsis\", \"metro\"]"), (18, 64, Atm::Noatm, 10));
+    assert_eq!(cake("keywords = [\"pppoe-ptm\", \"ether-vlan\"]"), (34, 0, Atm::Ptm, 100));
+    assert_eq!(cake("keywords = [\"satellite\"], overhead = 7"), (7, 0, Atm::Noatm, 1000));
+    assert_eq!(cake("keywords = [\"ethernet\"], mpu = 7, rtt = \"5ms\""), (38, 7, Atm::Noatm, 5));
+    let kernels = queue("{ kind = \"kernel:cake\", keywords = [\"bridged-ptm\", \"lan\"] }");
+    let Queue::Managed { who: Who::Kernel(said), discipline } = &kernels else { panic!("the kernel's") };
+    assert_eq!(discipline.attributes(*said), [(7, 1000), (6, 22), (4, 2)]);
+    assert_eq!(queue(&table(&kernels.written())), kernels);
 }
 
 #[test]
