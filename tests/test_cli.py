@@ -97,7 +97,7 @@ def test_an_own_file_runs_like_a_built_in_one(cli: Cli, small: Path, tmp_path: P
         (
             ["--set", "link.bottleneck.rat=2mbit"],
             snapshot(
-                "unbloat: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer"
+                "unbloat: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer, delays, handover, slot, script"
             ),
         ),
         (

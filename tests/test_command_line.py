@@ -211,7 +211,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["run", "home-dsl", "--set", "link.bottleneck.rat=1mbit"],
             snapshot(
-                "unbloat: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer"
+                "unbloat: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer, delays, handover, slot, script"
             ),
         ),
         (
@@ -247,13 +247,13 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["keys", "flow"],
             snapshot(
-                "unbloat: keys: unknown section or key flow (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key flow (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (
             ["keys", "recieve_window"],
             snapshot(
-                "unbloat: keys: unknown section or key recieve_window (did you mean receive_window?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key recieve_window (did you mean receive_window?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (
@@ -311,7 +311,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["keys", "link.bottleneck.nix"],
             snapshot(
-                "unbloat: keys: unknown section or key link.bottleneck.nix; sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, outages, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, messenger, game, upload, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key link.bottleneck.nix; sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (["compare", "--packets", "a.pcapng"], snapshot("unbloat: compare --packets takes two packet traces, A and B")),

@@ -31,7 +31,9 @@ KINDS = {
     "number": "a number",
     "offset": 'a time, also below zero: `"10ms"`, `"-10ms"`',
     "profile": "`linux`, `sack`, `newreno`, `ns2-linux`, `lln`, or a table of switches",
+    "numbers": 'a whole number, or a range: `10`, `"10..20"`',
     "rate": 'a rate: `"2mbit"`',
+    "rate_range": 'a rate, or a range to draw from: `"2mbit"`, `"10mbit..20mbit"`',
     "ratio": 'a ratio: `"18db"`, `"-1.5db"`',
     "share": 'a percentage: `"1%"`',
     "size": 'a size: `"500kb"`',
@@ -53,8 +55,12 @@ SECTIONS = {
     "link.NAME": ("`[link.NAME]`", "A link's forward direction, from senders to receivers."),
     "link.NAME.reverse": ("`[link.NAME.reverse]`", "Its reverse direction."),
     "rates": ("`rates`", "Each entry of `rates`, in either direction of a link."),
+    "delays": ("`delays`", "Each entry of `delays`, in either direction of a link."),
     "outages": ("`outages`", "Each entry of `outages`, in either direction of a link."),
     "policer": ("`policer`", "In either direction of a link."),
+    "handover": ("`handover`", "In either direction of a link."),
+    "slot": ("`slot`", "In either direction of a link."),
+    "script": ("`script`", "Each entry of `script`, in either direction of a link."),
     "down": ("`down`", "Each entry of `down` of a node of a mesh."),
     "loss": ("`loss` as a table", "In place of a percentage, in either direction of a link."),
     "lte": ("`[lte]`", "One table for each LTE cell."),
@@ -75,6 +81,7 @@ SECTIONS = {
     "access": ("`flows.access`", ""),
     "tcp_rmem": ("`flows.tcp_rmem`", ""),
     "clock": ("`flows.clock`", ""),
+    "writes": ("`writes`", "Each entry of `writes` of an `app` of kind `writer`."),
     "profile": ("`profile` as a table", "In place of a profile's name, at the top of the file or in a group of flows."),
 }
 
@@ -85,6 +92,10 @@ RULES = {
     "wifi.NAME": "wi-fi",
     "link.NAME": "links-and-paths",
     "rates": "jitter-reordering-duplicates-outages-changes-of-the-rate",
+    "delays": "jitter-reordering-duplicates-outages-changes-of-the-rate",
+    "slot": "jitter-reordering-duplicates-outages-changes-of-the-rate",
+    "handover": "handovers",
+    "script": "scripts",
     "outages": "jitter-reordering-duplicates-outages-changes-of-the-rate",
     "policer": "policers",
     "loss": "losses",
@@ -101,7 +112,7 @@ RULES = {
 }
 """The part of the page of rules about the keys of a section."""
 
-APPS = ("messenger", "game", "upload", "web", "video", "voice", "ping", "udp")
+APPS = ("messenger", "game", "upload", "writer", "web", "video", "voice", "ping", "udp")
 
 
 def scenario_keys() -> str:

@@ -233,6 +233,7 @@ def profiles() -> list[Row]:
         Row("`profile`", named(choices("profile", "base"), "profile"), why),
         Row("switched off", {f"`{name}`": {"profile": {name: False}} for name in shown}, why),
         Row("switched on", {f"`{name}`": {"profile": {name: True}} for name in off}, why),
+        Row("`ack_every`", one("profile", {"ack_every": 8}), why),
         Row("`rate_halving = true`", one("profile", {"rate_halving": True, "prr": False, "rack": False}), why),
         Row("`tcp_usec_ts = true`", one("profile", {"tcp_usec_ts": True}), since="6.7"),
     ]
@@ -244,6 +245,10 @@ IMPAIRMENTS: Settings = {
     "reorder": "1%",
     "duplicate": "1%",
     "policer": {"rate": "5mbit", "burst": "64kb"},
+    "delays": [{"at": "2s", "delay": "40ms"}],
+    "handover": {"every": "3s", "outage": "80ms", "rate": "5mbit..10mbit", "delay": "10ms..20ms"},
+    "slot": {"wait": "5ms"},
+    "script": [{"packets": 100, "do": "lose"}],
 }
 ACCESS = {"rate": "20mbit", "delay": "1ms", "queue": {"kind": "fq_codel"}}
 WMEM = {"max": "1mib", "notsent_lowat": "16kb"}
@@ -280,7 +285,8 @@ UNBOUNDED: Mapping[str, Settings] = {
 
 def app(name: str) -> object:
     """Write an application, with what it requires."""
-    return {"kind": name, "rate": "1mbit"} if name == "udp" else name
+    required = {"udp": {"rate": "1mbit"}, "writer": {"writes": [{"at": "1s", "size": "30kb"}]}}
+    return {"kind": name, **required[name]} if name in required else name
 
 
 def beside(key: str, value: object) -> Settings:

@@ -1,9 +1,11 @@
-//! Impairments of links besides delay and losses: jitter, reordering, duplication, outages, policers, and changes of the
-//! rate.
+//! Impairments of links besides delay and losses: jitter, reordering, duplication, outages, policers, slots, and changes
+//! of rate and delay.
 
-use crate::declare::{choice, section};
-use crate::quantity::Share;
+use crate::declare::{Packets, choice, section};
+use crate::handover::Handover;
+use crate::quantity::{Between, Share};
 use crate::schema::{DELAYS, RATES, SOME_TIME, TIMES};
+use crate::script::{Action, Scripted};
 use crate::units::{Bytes, Nanos, Rate};
 use serde::{Deserialize, Serialize};
 
@@ -27,6 +29,18 @@ section! {
         /// token bucket in front of the queue, which drops the packets that exceed it
         #[serde(default, skip_serializing_if = "Option::is_none")]
         pub policer: Option<Policer> = Means("every packet reaches the queue");
+        /// changes of the delay, in order of time; packets under way keep theirs, and none overtakes another
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub delays: Vec<DelayChange> = Means("a constant delay");
+        /// handovers at regular times, as of low-orbit satellites, in place of rates, delays and outages
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub handover: Option<Handover> = Means("no handovers; in the reverse direction the forward direction's");
+        /// slots in which the link delivers what waits for them in a burst, as Wi-Fi, cable and LTE aggregate packets
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pub slot: Option<Slot> = Means("each packet is delivered by itself");
+        /// losses, marks, duplicates and delays of chosen packets
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        pub script: Vec<Scripted> = Means("nothing happens by script");
     }
 }
 
@@ -36,6 +50,11 @@ impl Impairments {
         *self == Impairments::default()
     }
 
+    /// Whether packets may arrive twice.
+    pub fn duplicates(&self) -> bool {
+        self.duplicate > 0.0 || self.script.iter().any(|rule| rule.action == Action::Duplicate)
+    }
+
     /// Returns the keys of impairments that are in effect and act in the channel, behind the transmitter.
     pub fn in_the_channel(&self) -> impl Iterator<Item = &'static str> {
         let all = [
@@ -43,6 +62,9 @@ impl Impairments {
             ("reorder", self.reorder.is_some()),
             ("duplicate", self.duplicate > 0.0),
             ("outages", self.losing_outages().next().is_some()),
+            ("delays", !self.delays.is_empty()),
+            ("slot", self.slot.is_some()),
+            ("script", !self.script.is_empty()),
         ];
         all.into_iter().filter(|(_, is_asked)| *is_asked).map(|(key, _)| key)
     }
@@ -73,6 +95,29 @@ section! {
         pub at: Nanos = Required, SOME_TIME;
         /// rate of the transmitter from then on
         pub rate: Rate = Required, RATES;
+    }
+}
+
+section! {
+    /// A change of a direction's delay.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct DelayChange in "delays" {
+        /// time of the change
+        pub at: Nanos = Required, SOME_TIME;
+        /// propagation delay of packets whose last bit is sent from then on
+        pub delay: Nanos = Required, DELAYS;
+    }
+}
+
+section! {
+    /// Slots of a link that delivers packets in bursts, as `slot` of tc-netem(8).
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub struct Slot in "slot" {
+        /// time to acquire a slot once a packet needs one, or a range to draw from; packets that are sent until then
+        /// leave together
+        pub wait: Between<Nanos> = Required, SHORT_DELAYS;
+        /// most packets of one slot; others need the next
+        pub most: Option<Packets> = Means("all that were sent by then"), "1p..1000000p";
     }
 }
 

@@ -63,14 +63,32 @@ pub struct Link {
 }
 
 impl Link {
+    /// Returns the propagation delays that the direction has at some time; for a range, its ends.
+    pub fn delays(&self) -> impl Iterator<Item = Nanos> {
+        let Impairments { delays, handover, .. } = &self.impairments;
+        let drawn =
+            handover.and_then(|handover| handover.delay).into_iter().flat_map(|delay| [delay.from, delay.until]);
+        [self.delay].into_iter().chain(delays.iter().map(|change| change.delay)).chain(drawn)
+    }
+
+    /// Returns the longest propagation delay that the direction has at some time.
+    pub fn longest_delay(&self) -> Nanos {
+        self.delays().max().unwrap_or(self.delay)
+    }
+
+    /// Returns the shortest propagation delay that the direction has at some time, without jitter.
+    pub fn shortest_delay(&self) -> Nanos {
+        self.delays().min().unwrap_or(self.delay)
+    }
+
     /// Returns the least time that a packet may be on the wire.
     pub fn least_delay(&self) -> Nanos {
         use crate::impairments::Distribution;
         match (&self.impairments.reorder, &self.impairments.jitter) {
             (Some(reorder), _) if reorder.by.is_none() => Nanos::ZERO,
             (_, Some(jitter)) if jitter.distribution == Distribution::Normal => Nanos::ZERO,
-            (_, Some(jitter)) => self.delay.since(jitter.spread),
-            (_, None) => self.delay,
+            (_, Some(jitter)) => self.shortest_delay().since(jitter.spread),
+            (_, None) => self.shortest_delay(),
         }
     }
 }
@@ -230,6 +248,15 @@ impl From<Rate> for Service {
 }
 
 impl Transmitter {
+    /// Returns the rate at the start of the run; none for a trace.
+    pub fn first_rate(&self) -> Option<Rate> {
+        match self {
+            Transmitter::Rate(rate) => Some(*rate),
+            Transmitter::Rates(rates) => Some(rates.steps[0].1),
+            Transmitter::Trace(_) => None,
+        }
+    }
+
     fn capacity(&self) -> Capacity {
         match self {
             Transmitter::Rate(rate) => Capacity::constant(rate.as_f64()),

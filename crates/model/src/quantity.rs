@@ -2,8 +2,11 @@
 //! represent is an error, never rounded.
 
 use crate::Limit;
+use crate::rng::{Rng, up_to};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
+use serde::{Deserialize, Serialize};
 use std::fmt;
+use std::num::ParseIntError;
 use std::str::FromStr;
 
 /// Why a text is not a valid quantity: a sentence that begins with the quoted text.
@@ -422,28 +425,60 @@ impl fmt::Display for Bdp {
     }
 }
 
-/// A start time, or a range from which it is drawn.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd)]
-pub struct Start {
-    /// The start time, or the first time of the range.
-    pub from: Nanos,
-    /// The last time of the range; equal to `from` for a fixed time.
-    pub until: Nanos,
+/// A value, or a range from which one is drawn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Serialize, Deserialize)]
+pub struct Between<T> {
+    /// The value, or the least of the range.
+    pub from: T,
+    /// The largest value of the range; equal to `from` for a fixed value.
+    pub until: T,
 }
 
-impl FromStr for Start {
+/// A time, or a range from which it is drawn.
+pub type Start = Between<Nanos>;
+
+impl<T: Copy> Between<T> {
+    /// Returns the range that has one value only.
+    pub const fn only(value: T) -> Between<T> {
+        Between { from: value, until: value }
+    }
+}
+
+impl Between<Nanos> {
+    /// Draws a time, all equally likely.
+    pub fn draw(&self, rng: &mut Rng) -> Nanos {
+        self.from + Nanos(up_to(self.until.since(self.from).0, rng))
+    }
+}
+
+impl Between<Rate> {
+    /// Draws a rate, all equally likely.
+    pub fn draw(&self, rng: &mut Rng) -> Rate {
+        Rate(self.from.0 + up_to(self.until.0.saturating_sub(self.from.0), rng))
+    }
+}
+
+impl<T: FromStr + Copy + PartialOrd> FromStr for Between<T>
+where
+    QuantityError: From<T::Err>,
+{
     type Err = QuantityError;
-    /// Parses a time such as `10ms`, or a range such as `0s..1s`.
-    fn from_str(text: &str) -> Result<Start, QuantityError> {
+    /// Parses a value such as `10ms`, or a range such as `0s..1s`.
+    fn from_str(text: &str) -> Result<Between<T>, QuantityError> {
         let Some((from, until)) = text.split_once("..") else {
-            let from = text.parse()?;
-            return Ok(Start { from, until: from });
+            return Ok(Between::only(text.parse()?));
         };
         let (from, until) = (from.parse()?, until.parse()?);
         match from <= until {
-            true => Ok(Start { from, until }),
-            false => Err(QuantityError(format!("\"{text}\" ends before it begins; write the earlier time first"))),
+            true => Ok(Between { from, until }),
+            false => Err(QuantityError(format!("\"{text}\" ends before it begins; write the lower value first"))),
         }
+    }
+}
+
+impl From<ParseIntError> for QuantityError {
+    fn from(_: ParseIntError) -> QuantityError {
+        QuantityError("must be a whole number such as 10, or a range such as \"10..20\"".into())
     }
 }
 
@@ -454,7 +489,7 @@ impl FromStr for FinePercentage {
     }
 }
 
-impl fmt::Display for Start {
+impl<T: fmt::Display + PartialEq> fmt::Display for Between<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.from == self.until {
             true => self.from.fmt(f),

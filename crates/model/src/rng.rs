@@ -38,6 +38,10 @@ pub mod stream {
     pub const MESH_ERROR: u64 = 1 << 45;
     /// When nodes of a mesh wake up, by mesh.
     pub const MESH_WAKING: u64 = 1 << 46;
+    /// The rates and delays after handovers, by link.
+    pub const HANDOVER: u64 = 1 << 47;
+    /// How long packets wait for slots, by port.
+    pub const SLOT: u64 = 1 << 48;
 }
 
 /// Returns the generator of one random stream of a run; more draws from it do not change other streams.

@@ -217,8 +217,9 @@ impl Scenario {
     /// radio cells.
     pub fn propagation_rtt(&self, group: &FlowGroup) -> Nanos {
         let directions = self.forward_directions(group).into_iter().chain(self.reverse_directions(group));
-        directions
-            .fold(group.access.delay + group.access.delay, |rtt, link| rtt + link.delay + link.service.idle_delay())
+        directions.fold(group.access.delay + group.access.delay, |rtt, link| {
+            rtt + link.longest_delay() + link.service.idle_delay()
+        })
     }
 
     /// Returns the largest packet that passes a direction of link `number`.

@@ -3,7 +3,7 @@
 use crate::app::App;
 use crate::bdp::Product;
 use crate::error::{Location, Problems, did_you_mean};
-use crate::quantity::{Bdp, Number, Share, Start};
+use crate::quantity::{Bdp, Between, Number, Share, Start};
 use crate::schema::{self, Absence, Key, KeyType};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Nanos, Offset, Rate};
 use crate::value::{Node, Table, Value, in_quotes};
@@ -352,6 +352,7 @@ macro_rules! readable_quantity {
 readable_quantity!(Rate, Rate);
 readable_quantity!(Nanos, Time);
 readable_quantity!(Start, Start);
+readable_quantity!(Between<Rate>, RateRange);
 readable_quantity!(Offset, Offset);
 readable_quantity!(Drift, Drift);
 readable_quantity!(Dbm, Signal);
@@ -377,6 +378,25 @@ impl Readable for Number {
     }
     fn written(&self) -> String {
         format!("{:?}", self.0)
+    }
+}
+
+impl Readable for Between<u64> {
+    fn reads(kind: KeyType) -> bool {
+        kind == KeyType::Numbers
+    }
+    fn from_text(text: &str) -> Result<Between<u64>, String> {
+        text.parse().map_err(|why: crate::quantity::QuantityError| why.to_string())
+    }
+    fn from_value(value: &Value, kind: KeyType) -> Result<Between<u64>, String> {
+        match value {
+            Value::Text(text) => Between::from_text(text),
+            Value::Integer(_) => u64::from_value(value, KeyType::Integer).map(Between::only),
+            other => Err(not_the_kind(other, kind)),
+        }
+    }
+    fn written(&self) -> String {
+        format!("\"{self}\"")
     }
 }
 

@@ -5,6 +5,7 @@ use crate::loss::Losses;
 use crate::packet::PacketId;
 use crate::ring::Ring;
 use crate::rng;
+use crate::script::Fate;
 use model::Link;
 use model::units::Nanos;
 
@@ -84,23 +85,25 @@ impl Channel {
     #[inline(always)]
     pub fn send(&mut self, end: Nanos, id: PacketId) -> Propagation {
         if self.disturbances.is_some() {
-            return self.send_disturbed(end, id);
+            return self.send_to(end, id, Fate::default());
         }
         self.push(end + self.delay, Transit::Packet(id))
     }
 
+    /// Sends a packet as `send` does, to the fate that a script has for it.
     #[inline(never)]
-    fn send_disturbed(&mut self, end: Nanos, id: PacketId) -> Propagation {
+    pub(crate) fn send_to(&mut self, end: Nanos, id: PacketId, fate: Fate) -> Propagation {
         let transit = Transit::Packet(id);
         let Some(disturbances) = &mut self.disturbances else { return self.push(end + self.delay, transit) };
-        let lost = disturbances.losses.as_mut().is_some_and(Losses::next);
+        let lost = disturbances.losses.as_mut().is_some_and(Losses::next) || fate.lose;
         let Some(impaired) = &mut disturbances.impaired else {
             let propagation = self.push(end + self.delay, if lost { Transit::Nothing } else { transit });
             return if lost { Propagation::Lost } else { propagation };
         };
-        let arrival = impaired.arrival(end);
-        let second = impaired.second_arrival(end);
         let lost = impaired.loses(end) || lost;
+        let start = impaired.sets_out(end);
+        let arrival = impaired.arrival(start, fate);
+        let second = impaired.second_arrival(start, fate);
         if lost {
             self.insert(arrival, Transit::Nothing);
             return Propagation::Lost;

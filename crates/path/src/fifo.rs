@@ -60,7 +60,7 @@ impl FifoPort {
         if !self.queue.is_below_thresholds(bytes) {
             return self.offer_above_threshold(now, bytes, id, packets);
         }
-        self.join(now, bytes, id)
+        self.join(now, bytes, id, packets)
     }
 
     /// Offers a packet that may be dropped or marked; the slow part of `offer`.
@@ -82,7 +82,7 @@ impl FifoPort {
             Admission::JoinMarked => stats.marked(now),
             Admission::Join => {}
         }
-        let offered = self.join(now, bytes, id);
+        let offered = self.join(now, bytes, id, packets);
         if admission == Admission::JoinMarked && !matches!(offered, Offered::Gone(_)) {
             packets.get_mut(id).mark_ce();
         }
@@ -91,13 +91,13 @@ impl FifoPort {
 
     /// Transmits a packet behind those that wait.
     #[inline(always)]
-    fn join(&mut self, now: Nanos, bytes: u32, id: PacketId) -> Offered {
+    fn join<P: Packet>(&mut self, now: Nanos, bytes: u32, id: PacketId, packets: &mut Pool<P>) -> Offered {
         let slot = self.output.transmit(now, now, bytes);
         if slot.start > now {
             self.queue.enter(bytes);
             self.waiting.push((slot.start, bytes));
         }
-        match self.output.propagate(now, slot.end, id) {
+        match self.output.propagate(now, slot.end, id, packets) {
             Propagation::Behind => Offered::Behind,
             Propagation::First | Propagation::Duplicated => Offered::First,
             Propagation::Lost => Offered::Gone(DropReason::Channel),

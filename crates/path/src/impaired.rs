@@ -1,20 +1,26 @@
-//! Impairments of a channel: jitter, reordering and duplication of packets, and outages that lose
-//! them.
+//! Impairments of a channel: jitter, reordering and duplication of packets, changes of the delay,
+//! slots, and outages that lose packets.
 //!
 //! Each impairment has a random stream of its own and takes the same number of draws from it for
 //! every packet. Runs that differ in one impairment therefore differ in nothing else.
 
 use crate::loss::threshold;
+use crate::script::Fate;
+use crate::slots::Slots;
 use crate::{Rng, rng};
 use model::Link;
-use model::impairments::{Distribution, Jitter, Outage, Reorder};
+use model::impairments::{DelayChange, Distribution, Jitter, Outage, Reorder};
 use model::stream;
 use model::units::Nanos;
 use rand::RngCore;
 
 /// The impairments of one channel.
 pub(crate) struct Impaired {
+    /// The present delay.
     delay: Nanos,
+    /// The changes of the delay to come.
+    delays: std::vec::IntoIter<DelayChange>,
+    slots: Option<Slots>,
     jitter: Option<Jitter>,
     jitter_rng: Rng,
     reorder: Option<Reorder>,
@@ -26,8 +32,8 @@ pub(crate) struct Impaired {
     /// A packet is duplicated if a draw is below this.
     to_duplicate: u64,
     duplicate_rng: Rng,
-    /// The outages in which packets are lost.
-    outages: Vec<Outage>,
+    /// The outages to come, in which packets are lost.
+    outages: std::vec::IntoIter<Outage>,
     /// Latest arrival of a packet that stayed in order.
     latest: Nanos,
 }
@@ -39,6 +45,8 @@ impl Impaired {
         let rng = |what| rng(seed, what + purpose);
         impairments.in_the_channel().next().is_some().then(|| Impaired {
             delay: link.delay,
+            delays: impairments.delays.clone().into_iter(),
+            slots: impairments.slot.map(|slot| Slots::new(&slot, rng(stream::SLOT))),
             jitter: impairments.jitter,
             jitter_rng: rng(stream::JITTER),
             reorder: impairments.reorder,
@@ -47,35 +55,47 @@ impl Impaired {
             in_order: 0,
             to_duplicate: threshold(impairments.duplicate),
             duplicate_rng: rng(stream::DUPLICATE),
-            outages: impairments.losing_outages().copied().collect(),
+            outages: impairments.losing_outages().copied().collect::<Vec<_>>().into_iter(),
             latest: Nanos::ZERO,
         })
     }
 
-    /// Returns the arrival of a packet whose last bit leaves the transmitter at `end`.
-    pub fn arrival(&mut self, end: Nanos) -> Nanos {
+    /// Returns when a packet whose last bit leaves the transmitter at `end` sets out: at once, or
+    /// with its slot. From call to call, `end` never decreases.
+    pub fn sets_out(&mut self, end: Nanos) -> Nanos {
+        let start = self.slots.as_mut().map_or(end, |slots| slots.of(end));
+        while let Some(change) = self.delays.as_slice().first().filter(|change| change.at <= start) {
+            self.delay = change.delay;
+            self.delays.next();
+        }
+        start
+    }
+
+    /// Returns the arrival of a packet that sets out at `start`.
+    pub fn arrival(&mut self, start: Nanos, fate: Fate) -> Nanos {
         let delay = delay(self.delay, self.jitter, &mut self.jitter_rng);
         match self.leaves_the_order() {
-            Some(Reorder { by: Some(by), .. }) => end + delay + by,
-            Some(_) => end,
-            None => self.in_order(end + delay),
+            Some(Reorder { by: Some(by), .. }) => start + delay + by + fate.hold,
+            Some(_) => start + fate.hold,
+            None if fate.hold > Nanos::ZERO => start + delay + fate.hold,
+            None => self.in_order(start + delay),
         }
     }
 
     /// Returns the arrival of a packet's second copy; none if it arrives only once.
-    pub fn second_arrival(&mut self, end: Nanos) -> Option<Nanos> {
-        let is_twice = self.duplicate_rng.next_u64() < self.to_duplicate;
+    pub fn second_arrival(&mut self, start: Nanos, fate: Fate) -> Option<Nanos> {
+        let is_twice = self.duplicate_rng.next_u64() < self.to_duplicate || fate.duplicate;
         let delay = delay(self.delay, self.jitter, &mut self.duplicate_rng);
-        is_twice.then(|| self.in_order(end + delay))
+        is_twice.then(|| self.in_order(start + delay))
     }
 
     /// Reports whether an outage loses a packet whose last bit leaves the transmitter at `end`.
+    /// From call to call, `end` never decreases.
     pub fn loses(&mut self, end: Nanos) -> bool {
-        self.is_down(end)
-    }
-
-    fn is_down(&self, end: Nanos) -> bool {
-        self.outages.iter().any(|outage| outage.at <= end && end < outage.end())
+        while self.outages.as_slice().first().is_some_and(|outage| outage.end() <= end) {
+            self.outages.next();
+        }
+        self.outages.as_slice().first().is_some_and(|outage| outage.at <= end)
     }
 
     fn in_order(&mut self, arrival: Nanos) -> Nanos {
@@ -152,7 +172,7 @@ mod tests {
     /// Returns the time that each packet is under way.
     fn delays(impairments: Impairments) -> Vec<Nanos> {
         let mut channel = impaired(impairments);
-        (0..PACKETS).map(|number| channel.arrival(end(number)) - end(number)).collect()
+        (0..PACKETS).map(|number| channel.arrival(end(number), Fate::default()) - end(number)).collect()
     }
 
     fn mean_and_deviation(delays: &[Nanos]) -> (f64, f64) {
@@ -225,7 +245,8 @@ mod tests {
     #[test]
     fn a_share_of_the_packets_arrives_twice() {
         let mut channel = impaired(Impairments { duplicate: 0.02, ..Impairments::default() });
-        let second: Vec<_> = (0..PACKETS).filter_map(|n| Some((n, channel.second_arrival(end(n))?))).collect();
+        let second: Vec<_> =
+            (0..PACKETS).filter_map(|n| Some((n, channel.second_arrival(end(n), Fate::default())?))).collect();
         assert!(second.iter().all(|(number, at)| *at == end(*number) + DELAY));
         let (found, expected) = (second.len() as f64, 0.02 * PACKETS as f64);
         assert!((found - expected).abs() < 4.0 * (expected * 0.98).sqrt(), "{found}, not {expected}");
@@ -241,7 +262,10 @@ mod tests {
                 duplicate,
                 ..Impairments { reorder: reorder(share, 1, None).reorder, ..jitter }
             });
-            let packet = |n| (channel.arrival(end(n)) - end(n), channel.second_arrival(end(n)).is_some());
+            let packet = |n| {
+                let fate = Fate::default();
+                (channel.arrival(end(n), fate) - end(n), channel.second_arrival(end(n), fate).is_some())
+            };
             (0..1000).map(packet).collect::<Vec<_>>()
         };
         let (plain, both) = (run(0.0, 0.0), run(0.2, 0.3));
@@ -257,8 +281,8 @@ mod tests {
         #[test]
         fn an_outage_is_from_its_start_to_its_end(at in 0u64..100, lasts in 1u64..100, end in 0u64..300) {
             let outage = Outage { at: Nanos(at), lasts: Nanos(lasts), lose: true };
-            let channel = impaired(Impairments { outages: vec![outage], ..Impairments::default() });
-            prop_assert_eq!(channel.is_down(Nanos(end)), (at..at + lasts).contains(&end));
+            let mut channel = impaired(Impairments { outages: vec![outage], ..Impairments::default() });
+            prop_assert_eq!(channel.loses(Nanos(end)), (at..at + lasts).contains(&end));
         }
     }
 }

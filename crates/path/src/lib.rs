@@ -71,6 +71,8 @@ mod port;
 pub mod qdisc;
 mod queued;
 mod ring;
+mod script;
+mod slots;
 mod stats;
 mod topology;
 mod transmitter;

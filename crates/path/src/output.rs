@@ -2,7 +2,9 @@
 
 use crate::LinkStats;
 use crate::channel::{Channel, Propagation, Transit};
-use crate::packet::PacketId;
+use crate::packet::{Packet, PacketId, Pool};
+use crate::qdisc::Ecn;
+use crate::script::Script;
 use crate::transmitter::{Slot, Transmitter};
 use model::records;
 use model::units::Nanos;
@@ -21,6 +23,7 @@ pub struct LinkOutput {
     name: String,
     transmitter: Transmitter,
     channel: Channel,
+    script: Option<Box<Script>>,
     /// Statistics of queue, transmitter and channel.
     pub stats: LinkStats,
 }
@@ -33,7 +36,8 @@ impl LinkOutput {
             name: link.name.clone(),
             transmitter: Transmitter::new(link, from, to),
             channel: Channel::new(link, seed, purpose),
-            stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicate > 0.0),
+            script: Script::of(&link.impairments.script).map(Box::new),
+            stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicates()),
         }
     }
 
@@ -41,9 +45,16 @@ impl LinkOutput {
     /// all packets before it. Returns the start of its transmission, until which it waits, and
     /// whether the channel loses it.
     #[inline(always)]
-    pub fn send(&mut self, arrival: Nanos, ready: Nanos, bytes: u32, id: PacketId) -> (Nanos, bool) {
+    pub fn send<P: Packet>(
+        &mut self,
+        arrival: Nanos,
+        ready: Nanos,
+        bytes: u32,
+        id: PacketId,
+        packets: &mut Pool<P>,
+    ) -> (Nanos, bool) {
         let slot = self.transmit(arrival, ready, bytes);
-        (slot.start, self.propagate(arrival, slot.end, id) == Propagation::Lost)
+        (slot.start, self.propagate(arrival, slot.end, id, packets) == Propagation::Lost)
     }
 
     /// Transmits a packet, and returns the time of its transmission; the first half of `send`.
@@ -57,11 +68,39 @@ impl LinkOutput {
     /// Passes a packet that joined the queue at `arrival` and is out at `end` to the channel; the
     /// second half of `send`.
     #[inline(always)]
-    pub(crate) fn propagate(&mut self, arrival: Nanos, end: Nanos, id: PacketId) -> Propagation {
+    pub(crate) fn propagate<P: Packet>(
+        &mut self,
+        arrival: Nanos,
+        end: Nanos,
+        id: PacketId,
+        packets: &mut Pool<P>,
+    ) -> Propagation {
+        if self.script.is_some() {
+            return self.propagate_by_script(arrival, end, id, packets);
+        }
         let propagation = self.channel.send(end, id);
         if matches!(propagation, Propagation::Duplicated | Propagation::Lost) {
             self.note(arrival, propagation);
         }
+        propagation
+    }
+
+    #[cold]
+    fn propagate_by_script<P: Packet>(
+        &mut self,
+        arrival: Nanos,
+        end: Nanos,
+        id: PacketId,
+        packets: &mut Pool<P>,
+    ) -> Propagation {
+        let packet = packets.get_mut(id);
+        let fate = self.script.as_mut().map(|script| script.next(end, packet.flow())).unwrap_or_default();
+        let propagation = self.channel.send_to(end, id, fate);
+        if fate.mark && propagation != Propagation::Lost && !matches!(packet.ecn(), Ecn::NotEct | Ecn::Ce) {
+            packet.mark_ce();
+            self.stats.marked(arrival);
+        }
+        self.note(arrival, propagation);
         propagation
     }
 

@@ -107,7 +107,7 @@ impl<Q: Qdisc> QueuedPort<Q> {
             packet.mark_ce();
             self.output.stats.marked(skb.enqueued_at);
         }
-        let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, id);
+        let (_, lost) = self.output.send(skb.enqueued_at, now, skb.bytes, id, packets);
         if lost {
             self.gone.push(Gone { id, reason: DropReason::Channel });
         }
@@ -364,7 +364,13 @@ mod tests {
         });
         let outages = prop_oneof![Just(vec![]), outage];
         (prop::option::of(jitter), prop::option::of(reorder), prop_oneof![Just(0.0), Just(0.2)], outages).prop_map(
-            |(jitter, reorder, duplicate, outages)| Impairments { jitter, reorder, duplicate, outages, policer: None },
+            |(jitter, reorder, duplicate, outages)| Impairments {
+                jitter,
+                reorder,
+                duplicate,
+                outages,
+                ..Impairments::default()
+            },
         )
     }
 

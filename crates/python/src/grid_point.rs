@@ -43,7 +43,7 @@ impl GridPoint {
     /// Returns this run with another seed.
     fn seeded(&self, seed: u64) -> GridPoint {
         let mut point = self.0.clone();
-        point.scenario.seed = seed;
+        point.scenario = point.scenario.seeded(seed);
         GridPoint(point)
     }
 

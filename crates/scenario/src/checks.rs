@@ -1,10 +1,12 @@
 //! Checks values against each other, for contradictions that no single key shows.
 
-use model::app::{App, Video};
+use model::app::{App, Video, Write};
 use model::declare::Declared;
-use model::impairments::{Impairments, Policer, RateChange};
+use model::handover::Handover;
+use model::impairments::{DelayChange, Impairments, Outage, Policer, RateChange};
 use model::queue::Discipline;
 use model::schema::{OF_THE_KERNEL, QUEUES};
+use model::script::Action;
 use model::section::Section;
 use model::skb::truesize;
 use model::units::{Bytes, Nanos, Rate};
@@ -76,6 +78,8 @@ pub(crate) fn link(number: usize, forward: &Section, reverse: &Section, groups: 
             queue(section, &link.queue, scenario.largest_packet(number, is_reverse));
         }
         impairments(section, link);
+        handover(section, link, scenario.duration);
+        script(section, link);
         policer(section, link, scenario.largest_packet(number, is_reverse));
         kernel_link(section, link, scenario.emulator);
     }
@@ -125,58 +129,106 @@ pub(crate) fn queue(link: &Section, queue: &Queue, largest: Bytes) {
     }
 }
 
-/// Checks that a link's rate changes and outages are in order, and that it has a delay for jitter and reordering to
-/// change.
+/// Checks that a link's changes and outages are in order, and that it has a delay for jitter and reordering to change.
 fn impairments(section: &Section, link: &Link) {
-    let Impairments { jitter, reorder, outages, .. } = &link.impairments;
-    if let Some(jitter) = jitter.filter(|jitter| jitter.spread > link.delay) {
-        let message = format!("{} must not exceed the delay, {}", jitter.spread, link.delay);
+    let Impairments { jitter, reorder, .. } = &link.impairments;
+    let least_delay = link.shortest_delay();
+    if let Some(jitter) = jitter.filter(|jitter| jitter.spread > least_delay) {
+        let message = format!("{} must not exceed the delay, {least_delay}", jitter.spread);
         section.complain("jitter", message);
     }
-    if reorder.is_some_and(|reorder| reorder.by.is_none()) && link.delay == Nanos::ZERO {
+    if reorder.is_some_and(|reorder| reorder.by.is_none()) && least_delay == Nanos::ZERO {
         section.complain("reorder", "needs a delay above 0s to skip, or reorder_by to hold packets back");
     }
+    let delay_changes = !link.impairments.delays.is_empty() || link.impairments.handover.is_some();
     for (base, refinements) in
         [("jitter", ["jitter_distribution", "jitter_reorder"]), ("reorder", ["reorder_gap", "reorder_by"])]
     {
-        if section.get(base).is_none()
-            && let Some(alone) = refinements.into_iter().find(|key| section.get(key).is_some())
-        {
+        let is_there = section.get(base).is_some() || base == "jitter" && delay_changes;
+        if !is_there && let Some(alone) = refinements.into_iter().find(|key| section.get(key).is_some()) {
             section.complain(alone, format!("needs {base} beside it; write {base} too, or leave this out"));
         }
     }
+    let of_outages = if section.get("outages").is_some() { "outages" } else { "handover" };
     match link.service {
         _ if link.impairments.waiting_outages().next().is_none() => {}
         Service::Shared(Member::Lte(_)) => {
             section.complain(
-                "outages",
+                of_outages,
                 "cannot stop an LTE cell; write lose = true in each outage of a link to its \
                                          user",
             );
         }
         Service::Shared(_) => {
             section.complain(
-                "outages",
+                of_outages,
                 "cannot stop the air that other stations share; write lose = true in each \
                                          outage",
             );
         }
         Service::Own(_) => {}
     }
-    let mut latest = Nanos::ZERO;
-    for step in section.list("rates") {
-        let RateChange { at, .. } = RateChange::read(&step);
-        if at <= latest && latest > Nanos::ZERO {
-            step.complain("at", format!("{at} must be after {latest}, where the rate before it begins"));
-        }
-        latest = at;
-    }
+    in_order(section, "rates", "rate", |step| RateChange::read(step).at);
+    in_order(section, "delays", "delay", |step| DelayChange::read(step).at);
     let mut end = Nanos::ZERO;
-    for (outage, section) in outages.iter().zip(section.list("outages")) {
+    for section in section.list("outages") {
+        let outage = Outage::read(&section);
         if outage.at < end {
             section.complain("at", format!("{} must not be before {end}, where the outage before it ends", outage.at));
         }
         end = outage.end();
+    }
+}
+
+/// Checks that the changes of a list are in order of time.
+fn in_order(section: &Section, list: &'static str, what: &str, at: impl Fn(&Section) -> Nanos) {
+    let mut latest = Nanos::ZERO;
+    for step in section.list(list) {
+        let at = at(&step);
+        if at <= latest && latest > Nanos::ZERO {
+            step.complain("at", format!("{at} must be after {latest}, where the {what} before it begins"));
+        }
+        latest = at;
+    }
+}
+
+/// Checks that a handover ends before the next, and that nothing else sets what it sets.
+fn handover(section: &Section, link: &Link, duration: Nanos) {
+    let Some(handover) = link.impairments.handover.filter(|_| section.get("handover").is_some()) else { return };
+    for other in ["rates", "delays", "outages"].into_iter().filter(|key| section.get(key).is_some()) {
+        section.complain(other, "cannot be set together with handover, which makes them; leave one of the two out");
+    }
+    let table = section.child("handover", Handover::SECTION);
+    if handover.outage >= handover.every {
+        table.complain("outage", format!("{} must be shorter than every, {}", handover.outage, handover.every));
+    }
+    if handover.count(duration) > Handover::MOST {
+        let message = format!(
+            "{} is too short for a run of {duration}; at most {} handovers are possible",
+            handover.every,
+            Handover::MOST
+        );
+        table.complain("every", message);
+    }
+    if handover.rate.is_some() && !matches!(&link.service, Service::Own(Transmitter::Rate(_) | Transmitter::Rates(_))) {
+        table.complain("rate", "needs a link with a rate; leave it out here");
+    }
+}
+
+/// Checks that each rule of a link's script can take effect.
+fn script(section: &Section, link: &Link) {
+    if let (Service::Shared(_), Some(_)) = (&link.service, section.get("script")) {
+        section.complain("script", "is not supported on links of Wi-Fi and LTE; set it on another link of the path");
+    }
+    for (rule, section) in link.impairments.script.iter().zip(section.list("script")) {
+        if rule.action == Action::Hold && rule.time.is_none() {
+            section.complain("time", "is missing; write a time such as \"10ms\": how long held packets arrive later");
+        } else if rule.action != Action::Hold && rule.time.is_some() {
+            section.complain("time", "holds packets; write do = \"hold\", or leave it out");
+        }
+        if let Some(to) = rule.to.filter(|to| *to <= rule.from) {
+            section.complain("to", format!("{to} must be after from, {}", rule.from));
+        }
     }
 }
 
@@ -212,7 +264,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
         }
         Service::Own(Transmitter::Rates(_)) => {
             let message = format!("is not supported by the kernel's shaper; {whose} needs one rate");
-            section.complain("rates", message);
+            section.complain(if section.get("rates").is_some() { "rates" } else { "handover" }, message);
         }
         Service::Shared(Member::Lte(_)) => not_in_a_cell(section, link, &whose),
         Service::Own(Transmitter::Rate(_)) | Service::Shared(Member::Mesh(_)) => {}
@@ -223,7 +275,7 @@ fn kernel_link(section: &Section, link: &Link, emulator: Emulator) {
     }
     if link.impairments.waiting_outages().next().is_some() {
         let message = format!("cannot stop the kernel's shaper; {whose} needs lose = true in each outage");
-        section.complain("outages", message);
+        section.complain(if section.get("outages").is_some() { "outages" } else { "handover" }, message);
     }
     if emulator == Emulator::Netem {
         netem(section, &link.impairments);
@@ -401,6 +453,16 @@ fn app(section: &Section, app: &App) {
                 "cannot be set together with app, which decides what the flow sends; leave one of the \
                                 two out",
             );
+        }
+    }
+    if let App::Writer(_) = app {
+        let mut latest = Nanos::ZERO;
+        for write in section.child("app", "writer").list("writes") {
+            let Write { at, .. } = Write::read(&write);
+            if at < latest {
+                write.complain("at", format!("{at} must not be before {latest}, the time of the write before it"));
+            }
+            latest = at;
         }
     }
     let App::Video(Video { lowest, highest, piece, startup, most, .. }) = app else { return };

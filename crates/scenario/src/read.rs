@@ -5,6 +5,7 @@ use crate::profile::{GroupProfile, Profile};
 use crate::read_mechanism::Folder;
 use crate::{read_host, read_lte, read_mesh, read_wifi};
 use model::declare::Declared;
+use model::handover::Handover;
 use model::impairments::{Impairments, Jitter, RateChanges, Rates, Reorder};
 use model::lte;
 use model::mesh::Mesh;
@@ -71,7 +72,7 @@ impl Reader {
         let hosts = top.child("host", "host").named_children("host.NAME");
         let named_hosts = read_host::hosts(&hosts, &self.folder);
         let flow_group = |group| self.flow_group(group, &profile, &duplex_links, &named_hosts, &meshes);
-        let scenario = Scenario {
+        let mut scenario = Scenario {
             name: if top.get("name").is_some() { keys.name } else { self.default_name.clone() },
             compile: self.folder.compile(&top.child("compile", "compile")),
             flows: groups.iter().map(flow_group).collect(),
@@ -82,6 +83,7 @@ impl Reader {
             meshes,
             ..keys
         };
+        scenario.draw_handovers();
         Draft { scenario, sections: Sections { top, links, groups, hosts, wifi, mesh } }
     }
 
@@ -133,9 +135,8 @@ impl Reader {
 
     fn reverse(&self, section: &Section, forward: &Link, duration: Nanos) -> Link {
         let as_forward = match &forward.service {
-            Service::Own(Transmitter::Rate(rate)) => *rate,
-            Service::Own(Transmitter::Rates(rates)) => rates.steps[0].1,
-            _ => REVERSE_OF_TRACE,
+            Service::Own(transmitter) => transmitter.first_rate().unwrap_or(REVERSE_OF_TRACE),
+            Service::Shared(_) => REVERSE_OF_TRACE,
         };
         let ReverseKeys { rate, trace, delay, loss } = ReverseKeys::read(section);
         Link {
@@ -144,7 +145,7 @@ impl Reader {
             delay: delay.unwrap_or(forward.delay),
             queue: Queue::default(),
             loss,
-            impairments: read_impairments(section),
+            impairments: Impairments { handover: handover_back(section, forward), ..read_impairments(section) },
         }
     }
 
@@ -264,9 +265,25 @@ fn path(group: &Section, key: &str, names: Option<Names>, links: &[DuplexLink]) 
     Some(path)
 }
 
+/// Returns the handover of a reverse direction: by default the forward direction's, except
+/// for a rate and a delay that it sets itself.
+fn handover_back(section: &Section, forward: &Link) -> Option<Handover> {
+    let makes_its_own = ["outages", "delays", "rates"].iter().any(|key| section.get(key).is_some());
+    if section.get("handover").is_some() || makes_its_own {
+        return Impairments::read(section).handover;
+    }
+    let has_own_rate = ["rate", "trace"].iter().any(|key| section.get(key).is_some());
+    let inherited = |handover: Handover| Handover {
+        rate: handover.rate.filter(|_| !has_own_rate),
+        delay: handover.delay.filter(|_| section.get("delay").is_none()),
+        ..handover
+    };
+    forward.impairments.handover.map(inherited)
+}
+
 fn read_impairments(link: &Section) -> Impairments {
     Impairments {
-        jitter: Some(Jitter::read(link)).filter(|jitter| jitter.spread > Nanos::ZERO),
+        jitter: Some(Jitter::read(link)).filter(|jitter| jitter.spread > Nanos::ZERO || jitter.reorder),
         reorder: Some(Reorder::read(link)).filter(|reorder| reorder.share > 0.0),
         ..Impairments::read(link)
     }

@@ -157,12 +157,7 @@ fn check_uplink(section: &Section, link: &Section, host: &Host, scenario: &Scena
         let message = format!("{whose}, whose flows would learn of each drop; set it on a later link");
         link.complain("policer", message);
     }
-    let asked = [
-        ("jitter", impairments.jitter.is_some()),
-        ("reorder", impairments.reorder.is_some()),
-        ("duplicate", impairments.duplicate > 0.0),
-    ];
-    for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+    for key in impairments.in_the_channel().filter(|key| *key != "outages") {
         link.complain(key, format!("{whose}, where packets keep their order; set it on a later link"));
     }
 }

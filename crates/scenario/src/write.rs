@@ -8,7 +8,6 @@ use model::mesh::{Down, Hears, Mesh, Node, NodeKeys};
 use model::quantity::Start;
 use model::schema::OF_THE_KERNEL;
 use model::section::Names;
-use model::units::Rate;
 use model::value::in_quotes;
 use model::workload::Size;
 use model::{
@@ -102,7 +101,7 @@ impl Text {
         self.section(&format!("link.{name}"), &LinkKeys { delay: *delay, loss: *loss });
         match service {
             Service::Own(transmitter) => {
-                let (rate, trace) = (first_rate(transmitter), trace(transmitter));
+                let (rate, trace) = (transmitter.first_rate(), trace(transmitter));
                 self.keys(&TransmitterKeys { rate, trace });
             }
             Service::Shared(Member::Wifi(station)) => self.keys(&StationKeys {
@@ -126,7 +125,7 @@ impl Text {
     fn reverse(&mut self, scenario: &Scenario, number: usize, link: &Link) {
         let Link { name, service, delay, loss, .. } = link;
         let (rate, trace) = match service {
-            Service::Own(transmitter) => (first_rate(transmitter), trace(transmitter)),
+            Service::Own(transmitter) => (transmitter.first_rate(), trace(transmitter)),
             Service::Shared(_) => (None, None),
         };
         self.section(&format!("link.{name}"), &ReverseKeys { rate, trace, delay: Some(*delay), loss: *loss });
@@ -135,7 +134,8 @@ impl Text {
 
     /// Writes the keys that both directions of a link have.
     fn direction(&mut self, scenario: &Scenario, number: usize, link: &Link, is_reverse: bool) {
-        if let Service::Own(Transmitter::Rates(rates)) = &link.service {
+        let handover = &link.impairments.handover;
+        if let (Service::Own(Transmitter::Rates(rates)), None) = (&link.service, handover.and_then(|it| it.rate)) {
             let change = |(at, rate): &(_, _)| RateChange { at: *at, rate: *rate };
             self.keys(&RateChanges { rates: rates.steps[1..].iter().map(change).collect() });
         }
@@ -145,7 +145,12 @@ impl Text {
         let Impairments { jitter, reorder, .. } = &link.impairments;
         jitter.iter().for_each(|jitter| self.keys(jitter));
         reorder.iter().for_each(|reorder| self.keys(reorder));
-        self.keys(&link.impairments);
+        // A handover is written in place of the outages and delays that it makes.
+        let (outages, delays) = match handover {
+            Some(_) => (vec![], vec![]),
+            None => (link.impairments.outages.clone(), link.impairments.delays.clone()),
+        };
+        self.keys(&Impairments { outages, delays, ..link.impairments.clone() });
     }
 
     fn group(&mut self, scenario: &Scenario, group: &FlowGroup) {
@@ -174,14 +179,6 @@ fn keys_of_compile(Compile { include, define }: &Compile) -> CompileKeys {
     let names = |names: Vec<String>| Some(Names(names)).filter(|names| !names.0.is_empty());
     let include = names(include.iter().map(|folder| path(folder)).collect());
     CompileKeys { include, define: names(define.clone()) }
-}
-
-fn first_rate(transmitter: &Transmitter) -> Option<Rate> {
-    match transmitter {
-        Transmitter::Rate(rate) => Some(*rate),
-        Transmitter::Rates(rates) => Some(rates.steps[0].1),
-        Transmitter::Trace(_) => None,
-    }
 }
 
 fn trace(transmitter: &Transmitter) -> Option<String> {

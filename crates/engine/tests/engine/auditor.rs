@@ -6,6 +6,7 @@
 use crate::under_way::UnderWay;
 use model::radio::ieee802154::{frames, phy};
 use model::radio::lte::{DECODING, PREPARATION, SUBFRAME};
+use model::script::Action;
 use model::units::{Bytes, Nanos};
 use model::workload::FlowArrival;
 use model::{FlowGroup, Link, Member, Scenario, Service, Transmitter};
@@ -133,7 +134,9 @@ fn least_time<'a>(links: impl Iterator<Item = &'a Link>) -> Nanos {
 /// Reports whether these links deliver packets in the order in which they got them.
 fn keep_order<'a>(mut links: impl Iterator<Item = &'a Link>) -> bool {
     let overtakes = |link: &Link| {
-        link.impairments.reorder.is_some() || link.impairments.jitter.is_some_and(|jitter| jitter.reorder)
+        let impairments = &link.impairments;
+        let holds = impairments.script.iter().any(|rule| rule.action == Action::Hold);
+        holds || impairments.reorder.is_some() || impairments.jitter.is_some_and(|jitter| jitter.reorder)
     };
     !links.any(overtakes)
 }

@@ -6,8 +6,11 @@ use crate::properties::{config, transfers_complete};
 use crate::random;
 use crate::world::*;
 use model::app::{App, Udp};
-use model::impairments::{Distribution, Jitter, Outage, Policer, Rates, Reorder};
+use model::declare::Packets;
+use model::impairments::{DelayChange, Distribution, Jitter, Outage, Policer, Rates, Reorder, Slot};
+use model::quantity::Between;
 use model::queue::{Discipline, Drophead};
+use model::script::{Action, Scripted};
 use model::units::{Bytes, Nanos, Rate};
 use model::{FlowGroup, Limit, Queue, Scenario, Service, Transmitter};
 use proptest::prelude::*;
@@ -38,7 +41,7 @@ proptest! {
         for (record, link) in links.iter().zip(scenario.directions()) {
             prop_assert!((0.0..=100.0 + 1e-6).contains(&record.utilisation_percent), "{}", record.utilisation_percent);
             prop_assert!(record.queue_percent_mean.is_none_or(|p| (0.0..=100.0).contains(&p)));
-            prop_assert_eq!(record.duplicates.is_some(), link.impairments.duplicate > 0.0);
+            prop_assert_eq!(record.duplicates.is_some(), link.impairments.duplicates());
         }
         let groups = || scenario.flows.iter().flat_map(|group| std::iter::repeat_n(group, group.count as usize));
         for link in scenario.directions() {
@@ -133,6 +136,80 @@ fn a_change_of_the_rate_is_exact_for_the_packet_under_way() {
     // From then on one each 4 ms.
     assert!(changed.len() > across + 20);
     assert!(changed[across..].windows(2).all(|pair| pair[1].0 - pair[0].0 == MS(4)));
+}
+
+/// The delay falls from 20 to 5 ms. Later packets wait for the 13 under way, or with `jitter_reorder` overtake them.
+#[test]
+fn a_shorter_delay_lets_packets_overtake_only_if_asked() {
+    for reorder in [false, true] {
+        let mut s = steady(4, 200);
+        let at = MS(2000);
+        s.links[0].forward.impairments.delays = vec![DelayChange { at, delay: MS(5) }];
+        let jitter = Jitter { spread: Nanos::ZERO, distribution: Distribution::Uniform, reorder };
+        s.links[0].forward.impairments.jitter = reorder.then_some(jitter);
+        let arrived = arrivals(&s);
+        assert_eq!(arrived.windows(2).all(|pair| pair[0].1 < pair[1].1), !reorder);
+        let at_once = arrived.chunk_by(|a, b| a.0 == b.0).map(<[_]>::len).max();
+        assert_eq!(at_once.is_some_and(|packets| packets > 10), !reorder, "{at_once:?}");
+        let late = arrived.iter().filter(|(time, _)| *time > at + MS(21)).map(|(time, _)| *time).collect::<Vec<_>>();
+        assert!(late.windows(2).all(|pair| pair[1] - pair[0] == Nanos::from_micros(1200)));
+    }
+}
+
+/// Packets of 1.2 ms that are sent in a slot's wait of 10 ms arrive together. Of a slot of at most four, the others
+/// wait for the next.
+#[test]
+fn a_slot_delivers_a_burst() {
+    for most in [None, Some(Packets(4))] {
+        let mut s = steady(4, 200);
+        s.links[0].forward.impairments.slot = Some(Slot { wait: Between::only(MS(10)), most });
+        let arrived = arrivals(&s);
+        let mut bursts: Vec<(Nanos, usize)> = vec![];
+        for (at, _) in arrived.iter().skip(500) {
+            match bursts.last_mut() {
+                Some((time, count)) if time == at => *count += 1,
+                _ => bursts.push((*at, 1)),
+            }
+        }
+        let inner = &bursts[1..bursts.len() - 1];
+        assert!(inner.len() > 20);
+        match most {
+            None => assert!(inner.iter().all(|(_, count)| (9..=10).contains(count)), "{inner:?}"),
+            Some(_) => {
+                assert!(inner.iter().all(|(_, count)| *count == 4), "{inner:?}");
+                assert!(inner.windows(2).all(|pair| pair[1].0 - pair[0].0 == MS(10)), "{inner:?}");
+            }
+        }
+    }
+}
+
+/// Packets 1 and 2 of the direction are the SYN and the acknowledgement of its answer. Data begins with number 3.
+#[test]
+fn a_script_chooses_packets_by_their_number() {
+    let rule = |action, from, until| Scripted {
+        action,
+        packets: Some(Between { from, until }),
+        flow: Some(0),
+        from: Nanos::ZERO,
+        to: None,
+        time: (action == Action::Hold).then_some(MS(30)),
+    };
+    let mut s = steady(4, 10);
+    s.flows[0].size = Some(Bytes(400_000));
+    let plain = arrivals(&s);
+    s.links[0].forward.impairments.script =
+        vec![rule(Action::Lose, 50, 51), rule(Action::Duplicate, 100, 100), rule(Action::Hold, 150, 150)];
+    let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
+    let (link, flow) = (&outcome.run.links[0], &outcome.run.flows[0]);
+    assert_eq!((link.wire_losses, link.duplicates, flow.lost_packets), (2, Some(1), 2));
+    assert!(flow.completion_s.is_some());
+    let lost: Vec<_> = script.retransmissions().iter().map(|(_, segment)| *segment).collect();
+    assert_eq!(lost[..2], [plain[47].1, plain[48].1]);
+    let mut marked = s;
+    marked.flows[0].stack.ecn = true;
+    marked.links[0].forward.impairments.script = vec![rule(Action::Mark, 50, 50)];
+    let link = &run(&marked, &Options::default()).run.links[0];
+    assert_eq!((link.marks, link.wire_losses), (1, 0));
 }
 
 /// Packets that wait in an outage leave when it is over. The bits of the packet under way that were sent before stay

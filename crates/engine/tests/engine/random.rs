@@ -1,7 +1,10 @@
 //! Random scenarios: everything that the model can express, within a budget of packets.
 
 use crate::world::{self, flow, library};
-use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::declare::Packets;
+use model::impairments::{DelayChange, Distribution, Impairments, Jitter, Outage, Rates, Reorder, Slot};
+use model::quantity::Between;
+use model::script::{Action, Scripted};
 use model::units::{Bytes, Nanos, Rate};
 use model::{
     Access, DuplexLink, FlowGroup, Limit, Link, Loss, Queue, RepairSwitches, Scenario, Service, TcpProfile, Trace,
@@ -44,13 +47,14 @@ prop_compose! {
         shipped in prop::option::of(prop::sample::select(&SHIPPED[..])),
         initial_window in 1u32..20,
         rto_min in prop_oneof![Just(200u64), 1u64..1000],
+        ack_every in prop_oneof![3 => Just(2u32), 1 => 3u32..40],
     ) -> TcpProfile {
         let [
             sack, rack, tlp, timestamps, window_scaling, prr, frto, undo, delayed_ack, quick_ack, sack_compression,
             limited_transmit, cwnd_validation, ecn, pacing, rate_halving, tcp_usec_ts, gate,
         ] = switches;
         if let Some(shipped) = shipped {
-            return TcpProfile { delayed_ack, ecn, pacing, ..shipped };
+            return TcpProfile { delayed_ack, ack_every, ecn, pacing, ..shipped };
         }
         TcpProfile {
             sack,
@@ -62,6 +66,7 @@ prop_compose! {
             frto,
             undo,
             delayed_ack,
+            ack_every,
             quick_ack,
             sack_compression,
             limited_transmit,
@@ -280,6 +285,9 @@ prop_compose! {
         reorder in prop::option::of((share(1e-3, 0.3), 1u64..10, prop::option::of(millis(0.1..50.0)))),
         duplicate in prop_oneof![Just(0.0), share(1e-3, 0.3)],
         outages in prop::collection::vec((millis(0.0..2000.0), millis(0.1..1000.0), any::<bool>()), 0..3),
+        delays in prop::collection::vec((millis(1.0..1000.0), 0.0..2.0), 0..3),
+        slot in prop::option::weighted(0.2, (millis(0.1..10.0), prop::option::of(1u32..64))),
+        script in prop::collection::vec((scripted(), 1u64..100, 0u64..5), 0..3),
     ) -> Impairments {
         let jitter = jitter.map(|(share, normal, reorder)| Jitter {
             spread: Nanos((delay.0 as f64 * share) as u64),
@@ -295,8 +303,29 @@ prop_compose! {
             *end = outage.end();
             Some(outage)
         });
-        Impairments { jitter, reorder, duplicate, outages: outages.collect(), policer: None }
+        let delays = delays.iter().scan(Nanos::ZERO, |at, (gap, factor)| {
+            *at += *gap;
+            Some(DelayChange { at: *at, delay: Nanos((delay.0 as f64 * factor) as u64) })
+        });
+        let (outages, delays) = (outages.collect(), delays.collect());
+        let slot = slot.map(|(wait, most)| Slot { wait: Between::only(wait), most: most.map(Packets) });
+        let rule = |(rule, from, more)| Scripted { packets: Some(Between { from, until: from + more }), ..rule };
+        let script = script.into_iter().map(rule).collect();
+        Impairments { jitter, reorder, duplicate, outages, delays, slot, script, ..Impairments::default() }
     }
+}
+
+/// Draws a rule for all packets, or those of the first flow.
+fn scripted() -> impl Strategy<Value = Scripted> {
+    let action = prop::sample::select(vec![Action::Lose, Action::Mark, Action::Duplicate, Action::Hold]);
+    (action, any::<bool>()).prop_map(|(action, only_first)| Scripted {
+        action,
+        packets: None,
+        flow: only_first.then_some(0),
+        from: Nanos::ZERO,
+        to: None,
+        time: (action == Action::Hold).then_some(Nanos::from_millis(3)),
+    })
 }
 
 /// Every third link or so changes its rate, up or down, a few times in the first seconds.

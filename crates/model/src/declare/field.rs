@@ -1,7 +1,7 @@
 //! The types of fields with a key: their spelling in a file, and their value for the kernel's queue disciplines.
 
 use super::{Declared, Written, table};
-use crate::quantity::{Number, Share, Start};
+use crate::quantity::{Between, Number, Share, Start};
 use crate::schema::{self, Key, KeyType};
 use crate::section::{Names, Readable, Section};
 use crate::units::{Bytes, Dbm, Decibels, Drift, Frequency, Limit, Nanos, Offset, Rate};
@@ -60,6 +60,8 @@ field! {
     Rate: Rate, |rate| rate.0 / 8;
     Nanos: Time, |time| time.as_micros();
     Start: Start;
+    Between<Rate>: RateRange;
+    Between<u64>: Numbers;
     Bytes: Size, |size| size.0;
     Offset: Offset;
     Drift: Drift;

@@ -16,8 +16,8 @@ pub struct Key {
     /// * `queue`: the queue of either direction; `codel` and others of [`QUEUES`](super::QUEUES): a queue of that kind
     /// * `lte.NAME`, `mesh.NAME`: an LTE cell, a mesh
     /// * `loss`: a table in place of either direction's share of losses
-    /// * `rates`, `outages`: each entry of either direction's list; `down`: each outage of a mesh's node
-    /// * `policer`: this table of either direction
+    /// * `rates`, `delays`, `outages`, `script`: each entry of either direction's list; `down`: each outage of a mesh's node
+    /// * `policer`, `handover`, `slot`: these tables of either direction
     /// * `access`, `tcp_rmem`, `clock`, `arrivals`: these tables of a group
     /// * `pareto` and the others of [`Sizes`]: a table in place of a group's size
     /// * `profile`: a table in place of a profile's name
@@ -67,6 +67,10 @@ pub enum KeyType {
     Time,
     /// A time, or a range such as `"0s..1s"` for one in between.
     Start,
+    /// A rate, or a range such as `"10mbit..20mbit"` for one in between.
+    RateRange,
+    /// A whole number, or a range such as `"10..20"` for all in between.
+    Numbers,
     /// A time, which may be negative such as `"-10ms"`.
     Offset,
     /// A drift such as `"100ppm"` or `"-20ppm"`.
@@ -178,6 +182,8 @@ impl KeyType {
             KeyType::Rate => "a rate such as \"2mbit\"".into(),
             KeyType::Time => "a time such as \"10ms\"".into(),
             KeyType::Start => "a time such as \"10ms\", or \"0s..1s\" for any between".into(),
+            KeyType::RateRange => "a rate such as \"2mbit\", or \"10mbit..20mbit\" for any between".into(),
+            KeyType::Numbers => "a whole number such as 10, or \"10..20\" for all between".into(),
             KeyType::Offset => "a time such as \"10ms\" or \"-10ms\"".into(),
             KeyType::Drift => "a drift such as \"100ppm\" or \"-20ppm\"".into(),
             KeyType::Signal => "a signal strength such as \"-51dbm\"".into(),

@@ -4,8 +4,10 @@ use super::key::Absence::Required;
 use super::key::KeyType::Table;
 use super::key::{Key, keys};
 use crate::declare::{Declared, count, flat, in_section};
-use crate::impairments::{Impairments, Jitter, Outage, Policer, RateChange, RateChanges, Reorder};
+use crate::handover::Handover;
+use crate::impairments::{DelayChange, Impairments, Jitter, Outage, Policer, RateChange, RateChanges, Reorder, Slot};
 use crate::lte::UserKeys;
+use crate::script::Scripted;
 use crate::{Gemodel, LinkKeys, ReverseKeys, StationKeys, TransmitterKeys, WifiCell};
 
 /// The keys that each direction of a link may have.
@@ -39,7 +41,11 @@ pub(super) const SECTIONS: &[&[Key]] = &[
     ReverseKeys::KEYS,
     &OF_REVERSE,
     RateChange::KEYS,
+    DelayChange::KEYS,
     Outage::KEYS,
+    Handover::KEYS,
+    Slot::KEYS,
+    Scripted::KEYS,
     Policer::KEYS,
     Gemodel::KEYS,
 ];

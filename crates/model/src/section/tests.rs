@@ -26,6 +26,8 @@ fn check_as_every_type(key: &Key) -> Vec<Result<(), String>> {
         check::<Rate>,
         check::<Nanos>,
         check::<Start>,
+        check::<Between<Rate>>,
+        check::<Between<u64>>,
         check::<Offset>,
         check::<Drift>,
         check::<Dbm>,

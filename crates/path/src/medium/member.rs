@@ -66,7 +66,7 @@ impl Member {
             queue,
             channel: Channel::new(link, seed, purpose),
             host: None,
-            stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicate > 0.0),
+            stats: LinkStats::new(from, to, link.queue.limit(), link.impairments.duplicates()),
             waiting: (0, 0),
             occupancy: Occupancy::new(from, to),
             air_ns: 0,

@@ -1,6 +1,8 @@
 //! Properties of every network with every train of packets.
 
-use model::impairments::{Distribution, Impairments, Jitter, Outage, Rates, Reorder};
+use model::declare::Packets;
+use model::impairments::{DelayChange, Distribution, Impairments, Jitter, Outage, Rates, Reorder, Slot};
+use model::quantity::Between;
 use model::units::{Bytes, Nanos, Rate};
 use model::{self, Gemodel, Limit, Loss, Queue, Service, Trace, Transmitter};
 use proptest::prelude::*;
@@ -136,6 +138,8 @@ prop_compose! {
         reorder in prop::option::of((0.0..0.3, 1u64..10, prop::option::of(1u64..50))),
         duplicate in prop_oneof![Just(0.0), 0.0..0.5],
         outages in prop::collection::vec((0u64..200, 1u64..200, any::<bool>()), 0..4),
+        delays in prop::collection::vec((1u64..200, 0u64..50), 0..3),
+        slot in prop::option::of((1u64..20, prop::option::of(1u32..9))),
     ) -> model::Link {
         let jitter = jitter.map(|(ns, normal, reorder)| Jitter {
             spread: Nanos(ns),
@@ -150,7 +154,14 @@ prop_compose! {
             Some(outage)
         });
         let reorder = reorder.filter(|_| !ordered);
-        let impairments = Impairments { jitter, reorder, duplicate, outages: outages.collect(), policer: None };
+        let delays = delays.iter().scan(Nanos::ZERO, |at, (gap, ms)| {
+            *at += Nanos::from_millis(*gap);
+            Some(DelayChange { at: *at, delay: Nanos::from_millis(*ms) })
+        });
+        let delays = delays.collect();
+        let wait = |ms| Between::only(Nanos::from_millis(ms));
+        let slot = slot.map(|(ms, most)| Slot { wait: wait(ms), most: most.map(Packets) });
+        let impairments = Impairments { jitter, reorder, duplicate, outages: outages.collect(), delays, slot, ..Impairments::default() };
         model::Link { impairments, service: rates.unwrap_or(link.service), ..link }
     }
 }

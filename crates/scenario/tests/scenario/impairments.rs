@@ -1,6 +1,9 @@
 //! Tests of reading impairments of links, random starts, and limits in bandwidth-delay products.
 
-use model::impairments::{Distribution, Impairments, Jitter, Outage, Policer, Rates, Reorder};
+use model::declare::Packets;
+use model::impairments::{DelayChange, Distribution, Impairments, Jitter, Outage, Policer, Rates, Reorder, Slot};
+use model::quantity::Between;
+use model::script::{Action, Scripted};
 use model::units::{Bytes, Nanos, Rate};
 use model::{Limit, Queue, Scenario, Service, Transmitter};
 use std::path::Path;
@@ -38,6 +41,12 @@ fn each_direction_has_its_own() {
         ("link.bottleneck.duplicate", "2%"),
         ("link.bottleneck.outages", r#"[{ at = "5s", for = "2s" }, { at = "7s", for = "1s", lose = true }]"#),
         ("link.bottleneck.policer", r#"{ rate = "50mbit", burst = "64kb" }"#),
+        ("link.bottleneck.delays", r#"[{ at = "5s", delay = "40ms" }]"#),
+        ("link.bottleneck.slot", r#"{ wait = "1ms..4ms", most = "64p" }"#),
+        (
+            "link.bottleneck.script",
+            r#"[{ packets = 10, do = "lose" }, { packets = "100..105", flow = 0, from = "3s", do = "mark" }]"#,
+        ),
         ("link.bottleneck.reverse.jitter", "1ms"),
         ("link.bottleneck.reverse.jitter_distribution", "normal"),
         ("link.bottleneck.reverse.jitter_reorder", "true"),
@@ -46,6 +55,8 @@ fn each_direction_has_its_own() {
         ("link.bottleneck.reverse.reorder_by", "3ms"),
     ]);
     let outage = |at, lasts, lose| Outage { at: Nanos::from_secs(at), lasts: Nanos::from_secs(lasts), lose };
+    let rule = Scripted { action: Action::Lose, packets: None, flow: None, from: Nanos::ZERO, to: None, time: None };
+    let packets = |from, until| Some(Between { from, until });
     assert_eq!(
         s.links[0].forward.impairments,
         Impairments {
@@ -54,6 +65,19 @@ fn each_direction_has_its_own() {
             duplicate: 0.02,
             outages: vec![outage(5, 2, false), outage(7, 1, true)],
             policer: Some(Policer { rate: Rate(50_000_000), burst: Bytes(64_000) }),
+            delays: vec![DelayChange { at: Nanos::from_secs(5), delay: ms(40) }],
+            handover: None,
+            slot: Some(Slot { wait: Between { from: ms(1), until: ms(4) }, most: Some(Packets(64)) }),
+            script: vec![
+                Scripted { packets: packets(10, 10), ..rule },
+                Scripted {
+                    action: Action::Mark,
+                    packets: packets(100, 105),
+                    flow: Some(0),
+                    from: Nanos::from_secs(3),
+                    ..rule
+                },
+            ],
         }
     );
     assert_eq!(
@@ -90,6 +114,30 @@ fn rates_follow_each_other() {
         base(&[("link.bottleneck.rates", "[]")]).links[0].forward.service,
         Service::Own(Transmitter::Rate(Rate(20_000_000)))
     );
+}
+
+/// Handovers at 12, 27, 42 and 57 s. Each direction changes its delay and goes down as the other; the reverse rate stays.
+#[test]
+fn handovers_make_outages_rates_and_delays() {
+    let handover = r#"{ every = "15s", first = "12s", outage = "80ms", rate = "10mbit..50mbit", delay = "9ms..30ms" }"#;
+    let s = base(&[("link.bottleneck.handover", handover), ("link.bottleneck.reverse.rate", "5mbit")]);
+    let (forward, reverse) = (&s.links[0].forward, &s.links[0].reverse);
+    let times = [12, 27, 42, 57].map(Nanos::from_secs);
+    let outages = times.map(|at| Outage { at, lasts: ms(80), lose: false });
+    assert_eq!((&forward.impairments.outages[..], &reverse.impairments.outages[..]), (&outages[..], &outages[..]));
+    assert!(forward.impairments.delays.iter().map(|change| change.at).eq(times));
+    assert!(forward.impairments.delays.iter().all(|change| (ms(9)..=ms(30)).contains(&change.delay)));
+    assert_eq!(forward.impairments.delays, reverse.impairments.delays);
+    let Service::Own(Transmitter::Rates(rates)) = &forward.service else { panic!("the rate changes") };
+    assert_eq!(rates.steps.len(), 5);
+    assert!(rates.steps[1..].iter().all(|(_, rate)| (10_000_000..=50_000_000).contains(&rate.0)));
+    assert_eq!(reverse.service, Service::Own(Transmitter::Rate(Rate(5_000_000))));
+    // The longest round trip has the longest delay that can be drawn.
+    assert_eq!(s.propagation_rtt(&s.flows[0]), ms(60));
+    assert_eq!(read(&to_toml(&s), &[]), s);
+    let other = s.clone().seeded(2);
+    assert_ne!(other.links[0].forward.service, s.links[0].forward.service);
+    assert_eq!(other.seeded(1), s);
 }
 
 /// 20 Mbit/s and 20 ms are 50 000 bytes, which are 33 1/3 packets.
@@ -207,6 +255,9 @@ fn impairments_survive_being_written() {
         ("link.bottleneck.rates", r#"[{ at = "15s", rate = "2mbit" }]"#),
         ("link.bottleneck.outages", r#"[{ at = "5s", for = "2s" }]"#),
         ("link.bottleneck.policer", r#"{ rate = "5mbit", burst = "9kb" }"#),
+        ("link.bottleneck.delays", r#"[{ at = "2s", delay = "15ms" }]"#),
+        ("link.bottleneck.slot", r#"{ wait = "3ms" }"#),
+        ("link.bottleneck.script", r#"[{ packets = "3..4", to = "9s", do = "hold", time = "1ms" }]"#),
         ("link.bottleneck.queue", r#"{ kind = "drophead", limit = "1bdp" }"#),
         ("flows.0.start", "0s..1s"),
     ]);

@@ -110,7 +110,8 @@ impl KernelLink {
             }
             info.slot = around.buffers.put(buffer);
             let ready = self.ready(now, arrival.max(self.output.free_at()), &mut around.lateness);
-            let (_, lost) = self.output.send(arrival, ready, info.bytes(), id);
+            let bytes = info.bytes();
+            let (_, lost) = self.output.send(arrival, ready, bytes, id, packets);
             if lost {
                 gone.push(Gone { id, reason: DropReason::Channel });
             }

@@ -102,7 +102,8 @@ impl External<PacketInfo, Surroundings> for UplinkPort {
             // Senders do not send packets with this mark.
             self.output.stats.marked(arrival);
         }
-        let (_, lost) = self.output.send(arrival, ready, info.bytes(), id);
+        let bytes = info.bytes();
+        let (_, lost) = self.output.send(arrival, ready, bytes, id, packets);
         if lost {
             gone.push(Gone { id, reason: DropReason::Channel });
         }

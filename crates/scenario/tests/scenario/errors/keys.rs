@@ -5,9 +5,7 @@ use super::{BASE, Case, check, sentence};
 #[rustfmt::skip]
 const KEYS_AND_SECTIONS: &[Case] = &[
     ("rate =", "rat =",
-     "base.toml:8: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: rate, trace, wifi, signal, \
-         phy_rate, frame_errors, lte, snr, cqi, delay, queue, loss, reverse, rates, jitter, jitter_distribution, \
-         jitter_reorder, reorder, reorder_gap, reorder_by, duplicate, outages, policer"),
+     "base.toml:8: link.bottleneck.rat: unknown key (did you mean rate?); valid keys: LINK_KEYS"),
     ("[link.bottleneck]", "[link]",
      "base.toml:8: link.rate: needs a name: write [link.NAME] above these keys, with a name for NAME"),
     ("[link.bottleneck]", "[link.\"a.b\"]",
@@ -19,8 +17,8 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:5: profile: must be one of linux, sack, newreno, ns2-linux, lln, or a table of switches, not 3"),
     ("\"linux\"", "{ sac = false }",
      "base.toml:5: profile.sac: unknown key (did you mean sack?); valid keys: base, sack, timestamps, tcp_usec_ts, \
-         window_scaling, rack, tlp, prr, rate_halving, frto, undo, delayed_ack, quick_ack, sack_compression, \
-         limited_transmit, cwnd_validation, gate, ecn, pacing, initial_window, rto_min"),
+         window_scaling, rack, tlp, prr, rate_halving, frto, undo, delayed_ack, ack_every, quick_ack, \
+         sack_compression, limited_transmit, cwnd_validation, gate, ecn, pacing, initial_window, rto_min"),
     ("\"0%\"", "{ r = \"30%\" }",
      "base.toml:11: link.bottleneck.loss.p: is missing; write a percentage such as \"1%\": probability that a wire \
          that was good for a packet is bad for the next"),

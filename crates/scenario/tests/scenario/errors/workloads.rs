@@ -53,6 +53,10 @@ const WORKLOADS: &[Case] = &[
      "base.toml:11: link.bottleneck.reverse.queue.limit: 2kb has no room for one packet of 3kb; write at least that"),
     ("loss = \"0%\"", "reverse = { queue = { limit = \"1000b\" } }\n[[flows]]\ncc = \"reno\"\nreverse = true",
      "base.toml:11: link.bottleneck.reverse.queue.limit: 1kb has no room for one packet of 1500b; write at least that"),
+    ("count = 2", "app = \"writer\"",
+     "base.toml:15: flows.0.app: writer needs writes, which is tables; write app = { kind = \"writer\", writes = ... }"),
+    ("count = 2", "app = { kind = \"writer\", writes = [{ at = \"2s\", size = \"1kb\" }, { at = \"1s\", size = \"1kb\" }] }",
+     "base.toml:15: flows.0.app.writes.1.at: 1s must not be before 2s, the time of the write before it"),
 ];
 
 #[test]
