@@ -53,7 +53,19 @@ LINKS = {
 }
 OF_MEMBERS = {"wifi": ("signal", "phy_rate", "frame_errors"), "lte": ("snr", "cqi")}
 """Keys of a link that say how the station or the user of a cell transmits, by the kind of the cell."""
-IMPAIRMENTS = ("rates", "outages", "loss", "jitter", "reorder", "duplicate", "policer", "delays", "handover", "slot", "script")
+IMPAIRMENTS = (
+    "rates",
+    "outages",
+    "loss",
+    "jitter",
+    "reorder",
+    "duplicate",
+    "policer",
+    "delays",
+    "handover",
+    "slot",
+    "script",
+)
 """Keys of a link that are models too, as the scenario reader's own schema describes them."""
 
 
