@@ -10,8 +10,7 @@ section! {
     /// One rule for packets of a direction of a link.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
     pub struct Scripted in "script" {
-        /// what happens to the packets: lose them, mark them CE if they are capable of ECN, deliver them twice, or hold
-        /// them back while others overtake them
+        /// lose the packets, mark them CE if they are ECN-capable, duplicate them, or hold them while others overtake
         #[serde(rename = "do")]
         pub action("do"): Action = Required;
         /// number of the packet from 1, or a range such as "10..20", in the order of transmission; packets that the

@@ -3,7 +3,7 @@
 use model::script::{Action, Scripted};
 use model::units::Nanos;
 
-/// What a script does to a packet.
+/// The effect of a script on a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Fate {
     /// The channel loses it.
