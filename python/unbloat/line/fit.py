@@ -660,7 +660,8 @@ class Fitter:
         at[0] = max(at[0], 0.001)
         paces, ceilings = measured.parts(count)
         is_known = np.isfinite(paces) | np.isfinite(ceilings)
-        rates = np.where(np.isfinite(paces), paces * HEADERS, side.rate_bps * np.nanmedian(ceilings) / ceilings)
+        usual = float(np.nanmedian(ceilings)) if np.isfinite(ceilings).any() else math.nan
+        rates = np.where(np.isfinite(paces), paces * HEADERS, side.rate_bps * usual / ceilings)
         best = Candidate(side)
         for turn in range(ROUNDS):
             rates = np.clip(rates, 0.1 * side.rate_bps, 10 * side.rate_bps)
