@@ -13,7 +13,6 @@ use kernel::tcp_info::TcpInfo;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -130,7 +129,7 @@ impl Carrier {
 
     /// Returns what the connection has sent and received until the last sample, with IP and TCP headers.
     pub(super) fn on_the_line(&self) -> (u64, u64) {
-        counted(&self.last)
+        counted(&self.last, &self.session)
     }
 
     pub(super) fn direction(&self) -> Direction {
@@ -174,15 +173,15 @@ impl Drop for Carrier {
     }
 }
 
-fn counted(info: &TcpInfo) -> (u64, u64) {
-    const HEADERS: u64 = 52;
-    let sent = info.bytes_sent + HEADERS * u64::from(info.segs_out);
-    (sent, info.bytes_received + HEADERS * u64::from(info.segs_in))
+fn counted(info: &TcpInfo, session: &Session) -> (u64, u64) {
+    let headers = if session.local.is_ipv6() { 72 } else { 52 };
+    let sent = info.bytes_sent + headers * u64::from(info.segs_out);
+    (sent, info.bytes_received + headers * u64::from(info.segs_in))
 }
 
 /// Returns what a connection has sent and received, with IP and TCP headers; zeros if the kernel does not say.
-pub(super) fn on_the_line_of(socket: &OwnedFd) -> (u64, u64) {
-    TcpInfo::of(socket).map_or((0, 0), |info| counted(&info))
+pub(super) fn on_the_line_of(session: &Session) -> (u64, u64) {
+    TcpInfo::of(&session.socket).map_or((0, 0), |info| counted(&info, session))
 }
 
 /// Receives a large object and lets the far end send as many bytes anew, until the budget is used up.

@@ -472,7 +472,7 @@ impl<'a> Run<'a> {
                 if session.get(&url).await.is_ok_and(|(status, _)| status.is_success()) {
                     row.http_ms = Some(asked.elapsed().as_secs_f64() * 1e3);
                 }
-                used = load::on_the_line_of(&session.socket);
+                used = load::on_the_line_of(&session);
             }
             let mut requests = requests.lock().unwrap_or_else(PoisonError::into_inner);
             requests.running -= 1;
