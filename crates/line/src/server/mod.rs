@@ -216,7 +216,9 @@ async fn refuse_tls(mut stream: TcpStream) -> io::Result<()> {
     // Bytes that nobody read would reset the connection and take the answer along.
     let mut hello = [0; 4096];
     let answered = async {
-        stream.read(&mut hello).await?;
+        if stream.read(&mut hello).await? == 0 {
+            return Ok(());
+        }
         stream.write_all(&ACCESS_DENIED).await?;
         stream.shutdown().await?;
         while stream.read(&mut hello).await? > 0 {}
