@@ -5,8 +5,8 @@ use std::sync::PoisonError;
 
 /// Bytes that headers and acknowledgements add to a payload, as a share of it, over IPv6 and with some segments resent.
 ///
-/// A full segment has 5 % of TCP and IPv6 headers, an acknowledgement for every second one takes 2.5 %, and a TLS record
-/// of one segment adds 1.5 %.
+/// TCP and IPv6 headers are 5 % of a full segment. An acknowledgement for every second one takes 2.5 %, and a TLS record
+/// in each segment takes 1.5 %.
 const OVERHEAD: f64 = 0.11;
 
 /// Returns how many bytes of the line a payload takes.
