@@ -21,7 +21,7 @@
  *
  * Departures and choices:
  *  - an RTT that ends within a bin is interpolated between that bin and the one before, as in neqo. The draft takes the
- *    one after, whose data were sent later, which its authors call a slip;
+ *    one after, whose data were sent later;
  *  - bins hold bytes in 64 bits, where the draft suggests 16 bits and a shift. They need 384 bytes. A kernel has 104
  *    for a congestion control, so they are in a map for the socket;
  *  - SEARCH begins anew when more than ten bins have passed without an ACK, after a pause and after a loss. The draft
