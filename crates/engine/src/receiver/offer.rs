@@ -55,11 +55,13 @@ impl Receiver {
     }
 
     /// Reports whether to acknowledge now that the application has read everything (`tcp_cleanup_rbuf`); `waiting`
-    /// segments are not yet acknowledged. It is time with the second segment (`ack_every`), or with a pushed one if nothing more
-    /// waits. It is also time if reading doubles a window that was small, so that the sender knows.
+    /// segments are not yet acknowledged. It is time with the second segment, or with a pushed one if nothing more
+    /// waits. A receiver that acknowledges more segments at once (`ack_every`) waits for them, pushed or not. It is
+    /// also time if reading doubles a window that was small, so that the sender knows.
     pub(super) fn reading_acknowledges(&mut self, waiting: u32, held: u32) -> bool {
         let is_due = waiting >= self.stack.ack_every;
-        is_due || self.delayed_ack.was_pushed() && waiting > 0 && held == 0 || self.reading_reopens(held)
+        let is_pushed = self.stack.ack_every == 2 && self.delayed_ack.was_pushed() && waiting > 0 && held == 0;
+        is_due || is_pushed || self.reading_reopens(held)
     }
 
     /// Reports whether reading at least doubles the rest of a small window.

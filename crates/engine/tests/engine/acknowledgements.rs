@@ -410,6 +410,8 @@ fn every_nth_segment_is_acknowledged() {
     let (outcome, script) = watch(&s, &Options::default(), Script::new(|_, _| false));
     let numbers: Vec<_> = script.acks.iter().map(|(_, ack)| ack.next).skip_while(|next| *next < 100).collect();
     assert!(numbers.len() > 500);
+    let steps: Vec<_> = numbers.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    println!("{:?}", &steps[..]);
     assert!(numbers.windows(2).all(|pair| pair[1] - pair[0] == 8), "{:?}", &numbers[..20]);
     assert_eq!((outcome.run.flows[0].lost_packets, outcome.run.flows[0].timeouts), (0, 0));
     assert!(outcome.run.flows[0].throughput_mbps > 9.9);

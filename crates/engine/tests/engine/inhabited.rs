@@ -253,6 +253,7 @@ fn attach_to_host(scenario: &mut Scenario, host: Host, sorts: Option<(Discipline
     let link = &mut scenario.links[uplink];
     let impairments = &mut link.forward.impairments;
     (impairments.jitter, impairments.reorder, impairments.duplicate) = (None, None, 0.0);
+    (impairments.delays, impairments.slot, impairments.script) = (Vec::new(), None, Vec::new());
     let in_cell = matches!(link.forward.service, Service::Shared(Member::Wifi(_)) | Service::Shared(Member::Lte(_)));
     if let (Service::Shared(Member::Lte(_)), Service::Shared(Member::Lte(_))) =
         (&link.forward.service, &link.reverse.service)

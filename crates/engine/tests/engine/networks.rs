@@ -264,6 +264,7 @@ fn on_wifi(wired: BoxedStrategy<Scenario>) -> impl Strategy<Value = Scenario> {
             for direction in [&mut link.forward, &mut link.reverse] {
                 direction.service = Service::Shared(Member::Wifi(station));
                 direction.impairments.outages.retain(|outage| outage.lose);
+                direction.impairments.script.clear();
             }
             if shares_queue {
                 link.forward.queue = queue.clone();
@@ -310,6 +311,7 @@ fn put_into_cells(scenario: &mut Scenario, cells: [lte::Cell; 2], places: &[Opti
         for (way, direction) in [(&mut link.forward, Direction::Down), (&mut link.reverse, Direction::Up)] {
             way.service = Service::Shared(Member::Lte(scenario.lte[number].user(number, direction, Cqi(cqi))));
             way.impairments.outages.retain(|outage| outage.lose);
+            way.impairments.script.clear();
         }
     }
 }

@@ -285,7 +285,7 @@ prop_compose! {
         reorder in prop::option::of((share(1e-3, 0.3), 1u64..10, prop::option::of(millis(0.1..50.0)))),
         duplicate in prop_oneof![Just(0.0), share(1e-3, 0.3)],
         outages in prop::collection::vec((millis(0.0..2000.0), millis(0.1..1000.0), any::<bool>()), 0..3),
-        delays in prop::collection::vec((millis(1.0..1000.0), 0.0..2.0), 0..3),
+        delays in prop::collection::vec((millis(1.0..1000.0), 1.0..2.0), 0..3),
         slot in prop::option::weighted(0.2, (millis(0.1..10.0), prop::option::of(1u32..64))),
         script in prop::collection::vec((scripted(), 1u64..100, 0u64..5), 0..3),
     ) -> Impairments {
