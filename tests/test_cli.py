@@ -253,9 +253,9 @@ def test_show_tells_all_about_one_thing(cli: Cli) -> None:
     assert (done.returncode, stderr_of(done)) == (
         2,
         snapshot(
-            "unbloat: list: unknown kind cubik (did you mean cubic?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
+            "unbloat: list: unknown kind cubik (did you mean cubic?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers, suites"
         ),
     )
     assert stderr_of(cli("list", "cubic_plus")) == snapshot(
-        "unbloat: list: unknown kind cubic_plus; `unbloat show cubic_plus` shows it; valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
+        "unbloat: list: unknown kind cubic_plus; `unbloat show cubic_plus` shows it; valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers, suites"
     )

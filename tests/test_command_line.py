@@ -229,19 +229,19 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["list", "cubicplus"],
             snapshot(
-                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind cubicplus (did you mean cubic_plus?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers, suites"
             ),
         ),
         (
             ["list", "fq_codl"],
             snapshot(
-                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind fq_codl (did you mean fq_codel?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers, suites"
             ),
         ),
         (
             ["list", "scenaros"],
             snapshot(
-                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers"
+                "unbloat: list: unknown kind scenaros (did you mean scenarios?); valid: scenarios, congestion-controls, window-controllers, classifiers, queues, links, papers, suites"
             ),
         ),
         (
@@ -253,7 +253,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["keys", "recieve_window"],
             snapshot(
-                "unbloat: keys: unknown section or key recieve_window (did you mean receive_window?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key recieve_window (did you mean receive_window?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, handover, slot, script, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (
@@ -311,7 +311,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["keys", "link.bottleneck.nix"],
             snapshot(
-                "unbloat: keys: unknown section or key link.bottleneck.nix; sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key link.bottleneck.nix; sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, handover, slot, script, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (["compare", "--packets", "a.pcapng"], snapshot("unbloat: compare --packets takes two packet traces, A and B")),

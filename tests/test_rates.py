@@ -8,9 +8,8 @@ from inline_snapshot import snapshot
 from made_up_runs import mean, measured_run, measurements
 from sentences import refused
 from unbloat.claims import series
+from unbloat.claims.batches import Batch, RepeatRule, measure, simulator
 from unbloat.claims.expressions import ClaimError
-from unbloat.papers.batches import Batch, measure, simulator
-from unbloat.papers.paper import RepeatRule
 
 
 def rate(goodputs, sending=None):

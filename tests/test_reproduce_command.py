@@ -12,11 +12,10 @@ from inline_snapshot import snapshot
 from made_up_paper import ANSWER, PUBLISHED, READING, measurements_named, write_paper
 from made_up_runs import measured_run
 from sentences import plain, refused
+from unbloat.claims.batches import RepeatRule, simulator
 from unbloat.claims.quantities import quantity_named
 from unbloat.cli.app import main
 from unbloat.papers import batches, extra_tables, read, reproduce
-from unbloat.papers.batches import simulator
-from unbloat.papers.paper import RepeatRule
 from unbloat.scenarios.source import source_of
 from unbloat.system.paths import PAPERS
 

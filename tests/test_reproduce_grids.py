@@ -11,12 +11,13 @@ from made_up_runs import mean, measured_run, measurements
 from msgspec.structs import replace
 from sentences import refused
 from unbloat.claims import series
+from unbloat.claims.batches import simulator
 from unbloat.claims.claim import Claim, judge_claim
 from unbloat.claims.expressions import ClaimError
 from unbloat.claims.quantities import lines_of
 from unbloat.claims.verdicts import Bounds
 from unbloat.papers import figures as paper_figures
-from unbloat.papers.batches import batches_of, simulator
+from unbloat.papers.batches import batches_of
 from unbloat.papers.forecast import sampled
 from unbloat.papers.judge import JudgedPaper
 from unbloat.papers.paper import Bar, Figure, Panel, Paper, PaperError

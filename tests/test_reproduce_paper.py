@@ -118,7 +118,12 @@ def test_of_several_links_the_bottleneck_counts():
         ),
         (["vegas"], {}, "", snapshot("pair: vegas needs a label of each of limit")),
         (["50kb", "cubic"], {"flow": 3}, "", snapshot("no flow of the run has flow=3")),
-        (["50kb", "cubic"], {"flwo": 1}, "", snapshot("unknown selector `flwo`; valid: flow, cc, mesh, node, hops")),
+        (
+            ["50kb", "cubic"],
+            {"flwo": 1},
+            "",
+            snapshot("unknown selector `flwo`; valid: flow, name, cc, mesh, node, hops"),
+        ),
         (["50kb", "cubic"], {}, "kB", snapshot("a quantity in Mbit/s cannot be given in kB")),
     ],
 )

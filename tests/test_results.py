@@ -215,7 +215,7 @@ def test_a_scenario_may_be_a_dictionary(small: Path) -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "duraton: unknown key (did you mean duration?); valid keys: name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, flows, sweep"
+            "duraton: unknown key (did you mean duration?); valid keys: name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, flows, expect, sweep"
         ),
     ):
         ub.scenario({**scenario, "duraton": 1}).run()
