@@ -339,7 +339,16 @@ def test_repeats_have_series(small: Path) -> None:
 def test_what_there_is_is_a_frame() -> None:
     found = ub.catalogue()
     assert found["kind"].iloc[0] == "scenarios" and set(found["kind"]) == {
-        *("scenarios", "congestion_controls", "window_controllers", "classifiers", "queues", "links", "papers")
+        *(
+            "scenarios",
+            "congestion_controls",
+            "window_controllers",
+            "classifiers",
+            "queues",
+            "links",
+            "papers",
+            "suites",
+        )
     }
     with refused(
         ub.InputError,

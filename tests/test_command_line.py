@@ -245,9 +245,9 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
             ),
         ),
         (
-            ["keys", "flow"],
+            ["keys", "flws"],
             snapshot(
-                "unbloat: keys: unknown section or key flow (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key flws (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (
@@ -450,8 +450,8 @@ def completions(*words: str) -> list[str]:
     [
         (["sw"], ["sweep"]),
         (["run", "home-d"], ["home-dsl", "home-dsl-both-ways"]),
-        (["run", "home-dsl", "--cc", "cubic_"], ["cubic_plus"]),
-        (["run", "home-dsl", "--cc", "vegas,cubic_"], ["vegas,cubic_plus"]),
+        (["run", "home-dsl", "--cc", "cubic_p"], ["cubic_plus"]),
+        (["run", "home-dsl", "--cc", "vegas,cubic_p"], ["vegas,cubic_plus"]),
         (["run", "home-dsl", "--window-controller", "drwa,rtac_"], ["drwa,rtac_auto"]),
         (["run", "home-dsl", "--set", "link.bottleneck.ra"], ["link.bottleneck.rate=", "link.bottleneck.rates="]),
         (["run", "home-dsl", "--fig"], ["--figure"]),

@@ -158,4 +158,5 @@ def test_the_page_on_status_has_every_field() -> None:
     ]
     fields = {field for each in types for field in get_type_hints(each)}
     held_by = set(get_args(get_type_hints(core_types.ControlStatus)["held_by"]))
-    assert named == fields | held_by
+    of_line_cures = {"name", "command", "is_loaded", "lasts", "network"}
+    assert named == fields | held_by | of_line_cures

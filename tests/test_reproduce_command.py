@@ -458,7 +458,7 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(pape
 
 def pretend(batch, seeds, only):
     """Give an empty run for every grid point asked for: the files are read, with their overrides, but not simulated."""
-    axes = all_axes(source_of(batch.file, batch.repeated([1])))
+    axes = all_axes(source_of(batch.source, batch.repeated([1])))
     return [measured_run(labels, 1, {}) for labels in axes if only(labels)]
 
 

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import atheris
 
-with atheris.instrument_imports(include=["dpkt", "unbloat.lab"]):
+with atheris.instrument_imports(include=["dpkt", "unbloat.comparison"]):
     import dpkt
     import unbloat as ub
-    from unbloat.lab import trace
+    from unbloat.comparison import trace
 
 LONGEST_SENTENCE = 1000
 LINKTYPE_RAW = 101

@@ -10,7 +10,7 @@ from html import escape
 from unbloat.report.report import Part, Report, Table
 from unbloat.report.table import Column, Marked
 from unbloat.suites.candidate import Candidate
-from unbloat.suites.judge import VERDICTS, Judged, Verdict
+from unbloat.suites.judge import VERDICTS, Judged
 from unbloat.suites.suite import Criterion, Suite
 
 
@@ -28,8 +28,8 @@ class Card:
         """Return the rows of a criterion."""
         return [row for row in self.rows if row.criterion.id == criterion.id]
 
-    def verdict(self, criterion: Criterion) -> Verdict:
-        """Return the verdict on a criterion: its worst setting counts."""
+    def verdict(self, criterion: Criterion) -> str:
+        """Return the verdict on a criterion, "pass", "fail", "open" or "unsound": its worst setting counts."""
         found = {row.verdict for row in self.of(criterion)}
         return next(each for each in ("fail", "unsound", "open", "pass") if each in found)
 
@@ -70,11 +70,11 @@ class Card:
 
 
 WORDS: dict[str, str] = {"fail": "not met", "open": "undecided", "unsound": "unsound"}
-MARKS: dict[Verdict, str] = {"pass": "reproduced", "fail": "not reproduced", "open": "undecided", "unsound": "unsound"}
+MARKS: dict[str, str] = {"pass": "reproduced", "fail": "not reproduced", "open": "undecided", "unsound": "unsound"}
 """The kinds of marks that pages colour."""
 
 
-def _mark(verdict: Verdict) -> Marked:
+def _mark(verdict: str) -> Marked:
     return Marked([(verdict, MARKS[verdict])])
 
 
