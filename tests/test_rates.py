@@ -105,7 +105,7 @@ def test_measurements_choose_flows_and_take_the_rest_for_the_others():
         (
             RATES,
             {"flow": 1, "under": 1, "seconds": 1},
-            snapshot("unknown selector `under`; valid: flow, cc, mesh, node, hops, below, seconds"),
+            snapshot("unknown selector `under`; valid: flow, name, cc, mesh, node, hops, below, seconds"),
         ),
     ],
 )

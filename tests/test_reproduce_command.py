@@ -12,6 +12,7 @@ from inline_snapshot import snapshot
 from made_up_paper import ANSWER, PUBLISHED, READING, measurements_named, write_paper
 from made_up_runs import measured_run
 from sentences import plain, refused
+from unbloat.claims import batches as repeated
 from unbloat.claims.batches import RepeatRule, simulator
 from unbloat.claims.quantities import quantity_named
 from unbloat.cli.app import main
@@ -304,7 +305,7 @@ def test_one_number_or_statement_needs_its_own_runs_only(tiny, caplog, name, cel
     found = ub.paper(tiny).reproduce(claim=name, jobs=1)
     assert [claim.id for claim in found.judged[0].claims()] == [name]
     assert f"{3 * cells} runs" in caplog.text
-    assert len({batches.place_of(run.axes) for run in found.measurements[0]["two"].runs}) == cells
+    assert len({repeated.place_of(run.axes) for run in found.measurements[0]["two"].runs}) == cells
 
 
 def test_a_number_that_is_not_there_is_told_with_those_alike(tiny, capsys):
@@ -412,7 +413,7 @@ def test_only_grid_points_that_draw_are_run_with_more_seeds(tmp_path):
             for seed in seeds
         ]
 
-    measured = batches.measure([batches.Batch("b", tmp_path)], RepeatRule(5), simulate)
+    measured = repeated.measure([repeated.Batch("b", tmp_path)], RepeatRule(5), simulate)
     assert asked == [([1, 2], ["steady", "random"]), ([3, 4, 5], ["random"])]
     assert len(measured["b"].pick(["random"])) == 5
     assert len(measured["b"].pick(["steady"])) == 2
@@ -429,7 +430,7 @@ def test_repeats_differ_in_what_the_paper_leaves_open(tiny):
     """A control that draws nothing has three runs in place of two, of which the third begins as the first did."""
     (tiny / "published.toml").write_text(PUBLISHED + OPEN)
     needed = batches.batches_of(read.load(tiny).claim("delay"))
-    measured = batches.measure(needed, RepeatRule(3), simulator(cache=None, jobs=1))
+    measured = repeated.measure(needed, RepeatRule(3), simulator(cache=None, jobs=1))
     used = {run.seed: run.run["links"][0]["utilisation_percent"] for run in measured["two"].pick(["vegas"])}
     assert sorted(used) == [1, 2, 3]
     assert used[1] == used[3] != used[2]
@@ -451,7 +452,7 @@ def test_the_choices_of_every_paper_name_settings_and_quantities_that_exist(pape
     read_paper = read.load(reproduce.folder_of(paper))
     for table in extra_tables.load(read_paper.folder):
         needed = extra_tables.batches(table, read_paper)
-        picked = batches.measure(needed, RepeatRule(1), pretend)
+        picked = repeated.measure(needed, RepeatRule(1), pretend)
         assert all(len(picked[batch.name].runs) == 1 for batch in needed)
         assert all(quantity_named(column.quantity) for column in table.columns)
 
@@ -465,7 +466,7 @@ def pretend(batch, seeds, only):
 @cache
 def all_axes(source):
     """Give the axes of each grid point; several tables have the same grid."""
-    return [batches.without_repeat(dict(cell.axes)) for cell in source.points()]
+    return [repeated.without_repeat(dict(cell.axes)) for cell in source.points()]
 
 
 @pytest.mark.parametrize("name", PAPER_NAMES)
@@ -476,7 +477,7 @@ def test_every_label_of_a_paper_picks_one_grid_point(name):
 
 
 def check_labels(paper):
-    measured = batches.measure(batches.batches_of(paper), RepeatRule(1), pretend)
+    measured = repeated.measure(batches.batches_of(paper), RepeatRule(1), pretend)
     for table in paper.tables:
         for group in table.groups:
             for row in group.rows:
