@@ -186,7 +186,7 @@ fn requests() -> impl Strategy<Value = App> {
         },
     );
     let write = (nanos(0.001, 1000.0), bytes(1.0, 1e5));
-    let writer = (prop::collection::vec(write, 0..8), bytes(1.0, 1e5)).prop_map(|(writes, response)| {
+    let writer = (prop::collection::vec(write, 1..8), bytes(1.0, 1e5)).prop_map(|(writes, response)| {
         let write = |at: &mut Nanos, (gap, size)| {
             *at += gap;
             Some(Write { at: *at, size })
