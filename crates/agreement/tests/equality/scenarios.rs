@@ -41,8 +41,8 @@ pub fn outage() -> Scenario {
     scenario
 }
 
-/// A scenario with ECN and the marking threshold of a DCTCP switch. BBR is left out: it ignores marks and keeps the
-/// queue so long that all packets of the others would be marked.
+/// A scenario with ECN and the marking threshold of a DCTCP switch. BBR and Copa are left out: they ignore marks and keep
+/// the queue so long that all packets of the others would be marked.
 pub fn marks() -> Scenario {
     let controls = controls().len();
     let queue = format!(
@@ -51,7 +51,8 @@ pub fn marks() -> Scenario {
         4 * controls
     );
     let mut scenario = every_control("marks", 8, &queue, "ecn = true");
-    scenario.flows.retain(|group| group.cc.source != MechanismSource::Builtin("bbr".into()));
+    let without_response = ["bbr", "bbr3", "copa"].map(|name| MechanismSource::Builtin(name.into()));
+    scenario.flows.retain(|group| !without_response.contains(&group.cc.source));
     scenario
 }
 
@@ -95,7 +96,7 @@ fn scenario(name: &str, controls: &[String], seconds: u32, rate: &str, link: &st
     for (place, control) in controls.iter().enumerate() {
         let start = if gives_way(control) { 0 } else { 1000 + 50 * place };
         // BBR would take the others' share.
-        let access = if control == "bbr" { "{ rate = \"2mbit\" }" } else { "{}" };
+        let access = if control.starts_with("bbr") { "{ rate = \"2mbit\" }" } else { "{}" };
         // It sends two segments a second if it does not know its share.
         let params = if control == "dtpa" { format!("{{ c = {} }}", 1000 * SHARE_PACKETS) } else { "{}".into() };
         text += &format!(
