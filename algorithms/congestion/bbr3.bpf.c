@@ -25,7 +25,7 @@
  *  - losses are judged once for each ACK, so the number in flight at the first of them is not interpolated;
  *  - six ACKs with losses stand for six ranges lost in a round of STARTUP.
  *
- * Other departures from the draft:
+ * Departures from the draft besides:
  *  - an undo forgets the `short` bounds, where the draft restores the former ones. The state would not fit the socket;
  *  - extra_acked is the largest of two times five rounds, in STARTUP of two rounds, as in bbr.bpf.c;
  *  - least RTTs begin with TCP's own, and jiffies count their age;

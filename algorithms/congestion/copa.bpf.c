@@ -16,7 +16,7 @@
  * last four. If it does not, another flow fills the queue, and Copa competes with it. Then 1 / delta, otherwise 2,
  * grows by one each round trip. It halves in a round trip with a loss.
  *
- * Choices and departures; the rules follow the paper and its author's code from memory, without the text at hand:
+ * Departures and choices; the rules follow the paper and its author's code from memory, without the text at hand:
  *  - the window of a round trip ago, by which Copa knows the direction, is the one when the round began;
  *  - v / delta is at most the window, which so at most doubles in a round trip;
  *  - a window that is not in use does not grow, as in all of Linux;

@@ -16,7 +16,7 @@
  *    segments, for two RTTs. Then slow start brings it back. The next slowdown begins after nine times as long as this
  *    one took, so that they cost at most a tenth of the throughput.
  *
- * Choices; the constants follow two implementations from memory, without the draft's text at hand:
+ * Departures and choices; the constants follow two implementations from memory, without the draft's text at hand:
  *  - the current RTT is the least of the last four, as in LEDBAT;
  *  - the change of a round trip is spread over the segments acknowledged in it;
  *  - "RTT" of a slowdown is TCP's smoothed one when it begins;

@@ -11,7 +11,7 @@
  * have arrived as it is smaller, and the RTT shows the effect one RTT later. Until then the window does not change.
  * A decrease is therefore that of a whole round trip, at most once in each, where LEDBAT++ spreads it.
  *
- * Choices; the constants follow two implementations from memory, without the RFC's text at hand:
+ * Departures and choices; the constants follow two implementations from memory, without the RFC's text at hand:
  *  - the first window is `initial_window`, but what the stack announced in the handshake stays announced;
  *  - a window of which the sender used less than a quarter in a round trip does not grow;
  *  - the least window is two segments;

@@ -85,7 +85,7 @@ const KEYS_AND_SECTIONS: &[Case] = &[
      "base.toml:13: flows: must be written as [[flows]], once for each, not as a table"),
     ("[[flows]]", "[[flow]]",
      "base.toml:13: flow: unknown key (did you mean flows?); valid keys: name, duration, warmup, seed, emulator, \
-         profile, compile, wifi, link, lte, host, mesh, flows, sweep"),
+         profile, compile, wifi, link, lte, host, mesh, flows, expect, sweep"),
     ("count = 2", "path = [\"bottlenek\"]",
      "base.toml:15: flows.0.path: unknown link bottlenek (did you mean bottleneck?); valid: bottleneck"),
     ("count = 2", "path = [\"bottleneck\", \"bottleneck\"]",

@@ -14,7 +14,7 @@ const OVERRIDES: &[Case] = &[
          and link.botleneck.queue"),
     ("a", "1",
      "a: unknown key; valid keys: name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, \
-         mesh, flows, sweep"),
+         mesh, flows, expect, sweep"),
     ("link.bottleneck.loss.p", "1%",
      "link.bottleneck.loss.p: loss is a string here and has no keys"),
     ("flows.3.cc", "x",

@@ -9,11 +9,11 @@ const SWEEP: &[Case] = &[
     ("count = 2", "[sweep]\nflow.0.cc = [\"a\"]",
      "base.toml:16: sweep.flow: unknown axis (did you mean flows?); write a list of cases such as { label = \"a\", \
          \"flows.0.cc\" = \"reno\" }, or a dotted key that begins with name, duration, warmup, seed, emulator, \
-         profile, compile, wifi, link, lte, host, mesh, flows"),
+         profile, compile, wifi, link, lte, host, mesh, flows, expect"),
     ("count = 2", "[sweep]\n\"flow.0.cc\" = [\"a\"]",
      "base.toml:16: sweep.flow.0.cc: unknown axis (did you mean flows?); write a list of cases such as { label = \
          \"a\", \"flows.0.cc\" = \"reno\" }, or a dotted key that begins with name, duration, warmup, seed, \
-         emulator, profile, compile, wifi, link, lte, host, mesh, flows"),
+         emulator, profile, compile, wifi, link, lte, host, mesh, flows, expect"),
     ("count = 2", "[sweep]\n\"flows.0.cc\" = \"a\"",
      "base.toml:16: sweep.flows.0.cc: must be a list of values or a range such as { from = \"1mbit\", to = \
          \"9mbit\", step = \"2mbit\" }, not a string"),
@@ -84,7 +84,7 @@ const RANGES: &[Case] = &[
     ("count = 2", "[sweep]\nsped = { from = 1, to = 3, step = 1 }",
      "base.toml:16: sweep.sped: unknown axis (did you mean seed?); write a list of cases such as { label = \"a\", \
          \"flows.0.cc\" = \"reno\" }, or a dotted key that begins with name, duration, warmup, seed, emulator, \
-         profile, compile, wifi, link, lte, host, mesh, flows"),
+         profile, compile, wifi, link, lte, host, mesh, flows, expect"),
 ];
 
 #[test]
