@@ -24,7 +24,7 @@ const OVERRIDES: &[Case] = &[
     ("sweep.x", "3",
      "sweep.x: unknown axis; write a list of cases such as { label = \"a\", \"flows.0.cc\" = \"reno\" }, or a dotted \
          key that begins with name, duration, warmup, seed, emulator, profile, compile, wifi, link, lte, host, mesh, \
-         flows"),
+         flows, expect"),
     ("link.bottleneck.trace", "nowhere.down",
      "link.bottleneck.trace: cannot read nowhere.down: No such file or directory (os error 2)"),
     (".", "3",
