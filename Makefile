@@ -95,9 +95,9 @@ $(STAMPS)/qemu: tools/setup-debian | $(STAMPS)/git
 	tools/setup-debian qemu-system-x86_64
 	@mkdir -p $(@D) && touch $@
 
-# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer.
+# A browser for the HTML pages, networks, what unpacks the kernel's examples, a compiler for the fuzzer, certificates.
 $(STAMPS)/test-programs: tools/setup-debian | $(STAMPS)/qemu
-	tools/setup-debian chromium ip xz c++
+	tools/setup-debian chromium ip xz c++ openssl
 	@mkdir -p $(@D) && touch $@
 
 $(STAMPS)/core: $(STAMPS)/venv $(RUST) $(C_FILES)

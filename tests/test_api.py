@@ -353,7 +353,7 @@ def test_what_there_is_is_a_frame() -> None:
     with refused(
         ub.InputError,
         snapshot(
-            "kind: unknown value congestion_control (did you mean congestion_controls?); valid: scenarios, congestion_controls, window_controllers, classifiers, queues, links, papers"
+            "kind: unknown value congestion_control (did you mean congestion_controls?); valid: scenarios, congestion_controls, window_controllers, classifiers, queues, links, papers, suites"
         ),
     ):
         ub.catalogue("congestion_control")

@@ -385,7 +385,7 @@ def test_a_trace_of_cooked_packets_is_read(tmp_path: Path) -> None:
 
 
 def test_a_trace_of_all_interfaces_has_each_packet_once(tmp_path: Path) -> None:
-    """Of the second kind (LINKTYPE_LINUX_SLL2), as tcpdump -i any writes it: a bridge and its port show a packet each."""
+    """`tcpdump -i any` writes LINKTYPE_LINUX_SLL2, in which a bridge and its port show each packet once more."""
     with (tmp_path / "any").open("wb") as opened:
         writer = dpkt.pcap.Writer(opened, linktype=276, nano=True)
         for at, packet in begun().packets:

@@ -152,8 +152,8 @@ def test_a_server_that_stops_leaves_what_was_measured(serve: Serve, start: Start
 )
 def test_a_captive_portal_is_named(how: str, sentence: str, start: Start, sandbox: Sandbox, tmp_path: Path) -> None:
     make = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -out certificate.pem -subj /CN=portal"
-    if how and sandbox(*make.split()).returncode:
-        pytest.skip("there is no openssl")
+    if how:
+        assert sandbox(*make.split()).returncode == 0
     portal = start(sys.executable, "-c", PORTAL, *filter(None, [how]))
     assert portal.stdout and portal.stdout.readline() == "ready\n"
     before = state(sandbox)

@@ -88,7 +88,7 @@ def test_a_fair_queue_s_length_says_nothing_about_one_flow() -> None:
 
 
 def measured(up: np.ndarray, down: np.ndarray, resent: float = 0.0) -> Measurement:
-    """Make the measurement of probes with these delays, and of transfers that have resent so many segments."""
+    """Make a measurement with these delays of probes and this number of resent segments."""
     sent_s = np.arange(0, 11, 0.02)
     tables: dict[str, dict[str, list[object]]] = {
         "phases": PHASES.to_dict("list"),

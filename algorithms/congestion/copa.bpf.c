@@ -41,7 +41,7 @@ PARAM(bool, paces, true, 0, 1, "", "pace without the qdisc fq too");
 
 #define STEADY_ROUNDS 3U /* in one direction, before the velocity doubles */
 #define RANGE_ROUNDS 4U	 /* that the largest RTT is taken over */
-#define NEARLY_EMPTY 10U /* one part in so many of the RTTs' range */
+#define NEARLY_EMPTY 10U /* the queue counts as empty below a tenth of the RTTs' range */
 #define MOST_VELOCITY (1U << 15)
 #define MOST_INVERSE 65535U
 
@@ -101,7 +101,7 @@ static __always_inline void copa_sample(struct tcp_sock *tp, struct copa *ca, __
 	windowed_max_update(&ca->most, RANGE_ROUNDS * smoothed_us, now, rtt_us);
 	__u32 range = ca->most.best[0].value - min(ca->most.best[0].value, copa_least_us(ca));
 
-	/* Without a queue there is no range, and the queue is empty. */
+	/* Equal RTTs come from an empty queue. */
 	if (NEARLY_EMPTY * (__u64)copa_queueing_us(ca) <= range)
 		ca->emptied_us = now;
 }

@@ -16,7 +16,8 @@
  *  - a window of which the sender used less than a quarter in a round trip does not grow;
  *  - the least window is two segments;
  *  - the RTT of waits and slowdowns is the smoothed one;
- *  - without timestamps there are no RTTs, and the stack's own window is announced. Without SACK losses stay unseen.
+ *  - without timestamps the receiver cannot measure RTTs, and announces the stack's own window. Without SACK it sees
+ *    no losses.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>

@@ -6,16 +6,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from unbloat.api.paged import Paged
 from unbloat.papers import paper as papers
 from unbloat.papers import reproduce as reproduction
 from unbloat.papers.kernel import KernelResults
 from unbloat.papers.reproduce import paper_of, reproduce, reproduce_on_kernel
 from unbloat.scenarios.checks import On, backend_named, check_jobs, check_kernel
 
+if TYPE_CHECKING:
+    from unbloat.report.page import Page
 
-class Reproduction(reproduction.Reproduction):
+
+class Reproduction(Paged, reproduction.Reproduction):
     """A paper's numbers and statements with their verdicts, as `Paper.reproduce` returns them.
 
     Attributes
@@ -29,27 +33,10 @@ class Reproduction(reproduction.Reproduction):
 
     """
 
-    def to_html(self, file: str | Path | None = None) -> str | None:
-        """Write the reproduction as one HTML page that needs nothing else: answer, main claims, pictures, reasons.
-
-        Parameters
-        ----------
-        file : path, optional
-            Where to write it; its folder is made if it is missing.
-
-        Returns
-        -------
-        str or None
-            The page; None where it is written to a file.
-
-        """
+    def _page(self) -> Page:
         from unbloat.papers.page import page_of  # It draws the figures, which take a while to load.
 
-        page = page_of(self)
-        if file is None:
-            return page.html()
-        page.write(Path(file))
-        return None
+        return page_of(self)
 
 
 @dataclass(frozen=True, repr=False)

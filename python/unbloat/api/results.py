@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unbloat.api.paged import Paged
 from unbloat.results import files
 from unbloat.results.metrics import Row
 from unbloat.results.run_set import RunSet
@@ -18,15 +19,16 @@ if TYPE_CHECKING:
     from unbloat.api.comparison import Comparison, Labels
     from unbloat.claims.expectations import Expectation, Judged
     from unbloat.report.figures.kinds import Width
+    from unbloat.report.page import Page
 
 NAMES = (
     *("records", "failures", "about", "axes", "runs", "flows", "links", "nodes", "stats", "series", "pooled"),
-    *("only", "save", "as_dict", "remarks"),
+    *("only", "save", "as_dict", "remarks", "to_html"),
 )
-"""Public attributes that `RunSet` defines."""
+"""Public attributes that the classes above define."""
 
 
-class Results(RunSet):
+class Results(Paged, RunSet):
     """The runs of an experiment.
 
     Iterating gives each finished run as a `Record`; `results[0]` is the first, `len(results)` their number.
@@ -175,31 +177,10 @@ class Results(RunSet):
 
             return draw_sets(self, other, wanted, choice)
 
-    def to_html(self, file: str | Path | None = None) -> str | None:
-        """Write the runs as one HTML page that needs nothing else: question, answer, pictures, tables, what is open.
-
-        Parameters
-        ----------
-        file : path, optional
-            Where to write it; its folder is made if it is missing.
-
-        Returns
-        -------
-        str or None
-            The page; None where it is written to a file.
-
-        Examples
-        --------
-        >>> ub.read("home").to_html("home.html")
-
-        """
+    def _page(self) -> Page:
         from unbloat.report.results_page import page_of  # It draws, and matplotlib takes a while to load.
 
-        page = page_of(self)
-        if file is None:
-            return page.html()
-        page.write(Path(file))
-        return None
+        return page_of(self)
 
 
 def read(path: str | Path) -> Results:

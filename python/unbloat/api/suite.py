@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from unbloat.api.paged import Paged
 from unbloat.scenarios.checks import On, backend_named, check_jobs, check_kernel
 from unbloat.suites import card as cards
 from unbloat.suites.candidate import candidate_of
@@ -17,11 +18,13 @@ from unbloat.system.files import write_text
 if TYPE_CHECKING:
     import pandas as pd
 
+    from unbloat.report.page import Page
+
 DEFAULT = "rfc9743"
 """The suite of `judge` unless another is named."""
 
 
-class Card(cards.Card):
+class Card(Paged, cards.Card):
     """The verdicts of a suite on a candidate, as `ub.judge` returns them.
 
     Attributes
@@ -43,27 +46,10 @@ class Card(cards.Card):
 
         return pd.DataFrame([row.as_dict() for row in self.rows])
 
-    def to_html(self, file: str | Path | None = None) -> str | None:
-        """Write the card as one HTML page that needs nothing else.
-
-        Parameters
-        ----------
-        file : path, optional
-            Where to write it; its folder is made if it is missing.
-
-        Returns
-        -------
-        str or None
-            The page; None where it is written to a file.
-
-        """
+    def _page(self) -> Page:
         from unbloat.suites.page import page_of  # It loads matplotlib for the look of the page.
 
-        page = page_of([self])
-        if file is None:
-            return page.html()
-        page.write(Path(file))
-        return None
+        return page_of([self])
 
     def write_badge(self, file: str | Path) -> None:
         """Write an SVG badge: the candidate, the suite, and the number of criteria that it meets.
@@ -117,7 +103,7 @@ def judge(
     Raises
     ------
     InputError
-        If there is no such candidate, suite or criterion.
+        If the candidate, the suite or a criterion is unknown.
     RunError
         If a run fails.
 

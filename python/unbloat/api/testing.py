@@ -165,7 +165,7 @@ def test(
     Raises
     ------
     InputError
-        If a path does not exist, or there is no test.
+        If a path does not exist, or nothing below the paths is a test.
 
     Examples
     --------

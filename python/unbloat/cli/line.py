@@ -33,116 +33,133 @@ CURE = "What is changed"
 """The heading of the options that change this computer."""
 
 
+ServerOption = Annotated[
+    str | None,
+    typer.Option(
+        "--server",
+        metavar="HOST[:PORT]",
+        help="Far end to measure against: a computer that runs `unbloat serve`, or any server that speaks "
+        "draft-ietf-ippm-responsiveness. Default port: 4043, then 443.",
+        rich_help_panel=WHAT,
+    ),
+]
+AgainOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--again",
+        metavar="FOLDER",
+        help="Judge what an earlier -o saved, without measuring.",
+        rich_help_panel=WHAT,
+    ),
+]
+CaptureOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--fit",
+        metavar="CAPTURE",
+        help="Fit what a packet capture of this computer shows (pcap or pcapng), without measuring.",
+        rich_help_panel=WHAT,
+    ),
+]
+WatchOption = Annotated[
+    bool,
+    typer.Option(
+        "--watch",
+        help="Only list the connections and programs that fill the queue now; needs no server.",
+        rich_help_panel=WHAT,
+    ),
+]
+BudgetOption = Annotated[
+    str,
+    typer.Option(
+        "--budget",
+        metavar="SIZE",
+        help="Bytes to use at most, both directions together; a proof may use as many again.",
+        rich_help_panel=WHAT,
+    ),
+]
+DurationOption = Annotated[
+    str,
+    typer.Option(
+        "--duration",
+        metavar="TIME",
+        help="Time to measure at most; a proof may take three times as long.",
+        rich_help_panel=WHAT,
+    ),
+]
+ApplicationsOption = Annotated[
+    str,
+    typer.Option(
+        "--for",
+        metavar="APP,...",
+        help="Applications for which cures are ranked: call, page, game, backup. Empty: rank none.",
+        rich_help_panel=WHAT,
+    ),
+]
+NoFitOption = Annotated[
+    bool, typer.Option("--no-fit", help="Only measure: fit no line, rank no cures.", rich_help_panel=WHAT)
+]
+ApplyOption = Annotated[
+    bool,
+    typer.Option(
+        "--apply", help="Load the best cure of this computer until the next boot (root).", rich_help_panel=CURE
+    ),
+]
+PersistOption = Annotated[
+    bool, typer.Option("--persist", help="With --apply: load the cure at every boot.", rich_help_panel=CURE)
+]
+OnlyHereOption = Annotated[
+    bool,
+    typer.Option(
+        "--only-here",
+        help="With --persist: only while the default route leads through the gateway of now, such as at home.",
+        rich_help_panel=CURE,
+    ),
+]
+ProveOption = Annotated[
+    bool,
+    typer.Option(
+        "--prove",
+        help="Measure the best cure by turns with and without it, and undo it afterwards (root). With --apply the "
+        "cure stays if it is better.",
+        rich_help_panel=CURE,
+    ),
+]
+UndoOption = Annotated[
+    bool, typer.Option("--undo", help="Only undo what --apply loaded, everywhere (root).", rich_help_panel=CURE)
+]
+ProofPageOption = Annotated[
+    Path | None,
+    typer.Option("--page", metavar="FILE", help="Write the proof as one HTML page.", rich_help_panel=OUTPUT),
+]
+SaveOption = Annotated[
+    Path | None,
+    typer.Option(
+        "--output",
+        "-o",
+        metavar="FOLDER",
+        help="Save results, samples and the fitted line here. Default: only the fitted line, in this folder.",
+        rich_help_panel=OUTPUT,
+    ),
+]
+
+
 def line_command(
-    server: Annotated[
-        str | None,
-        typer.Option(
-            "--server",
-            metavar="HOST[:PORT]",
-            help="Far end to measure against: a computer that runs `unbloat serve`, or any server that speaks "
-            "draft-ietf-ippm-responsiveness. Default port: 4043, then 443.",
-            rich_help_panel=WHAT,
-        ),
-    ] = None,
-    again: Annotated[
-        Path | None,
-        typer.Option(
-            "--again",
-            metavar="FOLDER",
-            help="Judge what an earlier -o saved, without measuring.",
-            rich_help_panel=WHAT,
-        ),
-    ] = None,
-    capture: Annotated[
-        Path | None,
-        typer.Option(
-            "--fit",
-            metavar="CAPTURE",
-            help="Fit what a packet capture of this computer shows (pcap or pcapng), without measuring.",
-            rich_help_panel=WHAT,
-        ),
-    ] = None,
-    watch: Annotated[
-        bool,
-        typer.Option(
-            "--watch",
-            help="Only list the connections and programs that fill the queue now; needs no server.",
-            rich_help_panel=WHAT,
-        ),
-    ] = False,
-    budget: Annotated[
-        str,
-        typer.Option(
-            "--budget",
-            metavar="SIZE",
-            help="Bytes to use at most, both directions together; a proof may use as many again.",
-            rich_help_panel=WHAT,
-        ),
-    ] = "100mb",
-    duration: Annotated[
-        str,
-        typer.Option(
-            "--duration",
-            metavar="TIME",
-            help="Time to measure at most; a proof may take three times as long.",
-            rich_help_panel=WHAT,
-        ),
-    ] = "60s",
-    wanted: Annotated[
-        str,
-        typer.Option(
-            "--for",
-            metavar="APP,...",
-            help="Applications for which cures are ranked: call, page, game, backup. Empty: rank none.",
-            rich_help_panel=WHAT,
-        ),
-    ] = "call,page",
-    no_fit: Annotated[
-        bool, typer.Option("--no-fit", help="Only measure: fit no line, rank no cures.", rich_help_panel=WHAT)
-    ] = False,
-    apply: Annotated[
-        bool,
-        typer.Option(
-            "--apply", help="Load the best cure of this computer until the next boot (root).", rich_help_panel=CURE
-        ),
-    ] = False,
-    persist: Annotated[
-        bool, typer.Option("--persist", help="With --apply: load the cure at every boot.", rich_help_panel=CURE)
-    ] = False,
-    only_here: Annotated[
-        bool,
-        typer.Option(
-            "--only-here",
-            help="With --persist: only while the default route leads through the gateway of now, such as at home.",
-            rich_help_panel=CURE,
-        ),
-    ] = False,
-    prove: Annotated[
-        bool,
-        typer.Option(
-            "--prove",
-            help="Measure the best cure by turns with and without it, and undo it afterwards (root). With --apply the "
-            "cure stays if it is better.",
-            rich_help_panel=CURE,
-        ),
-    ] = False,
-    undo: Annotated[
-        bool, typer.Option("--undo", help="Only undo what --apply loaded, everywhere (root).", rich_help_panel=CURE)
-    ] = False,
-    page: Annotated[
-        Path | None,
-        typer.Option("--page", metavar="FILE", help="Write the proof as one HTML page.", rich_help_panel=OUTPUT),
-    ] = None,
-    save: Annotated[
-        Path | None,
-        typer.Option(
-            "--output",
-            "-o",
-            metavar="FOLDER",
-            help="Save results, samples and the fitted line here. Default: only the fitted line, in this folder.",
-            rich_help_panel=OUTPUT,
-        ),
-    ] = None,
+    server: ServerOption = None,
+    again: AgainOption = None,
+    capture: CaptureOption = None,
+    watch: WatchOption = False,
+    budget: BudgetOption = "100mb",
+    duration: DurationOption = "60s",
+    wanted: ApplicationsOption = "call,page",
+    no_fit: NoFitOption = False,
+    apply: ApplyOption = False,
+    persist: PersistOption = False,
+    only_here: OnlyHereOption = False,
+    prove: ProveOption = False,
+    undo: UndoOption = False,
+    page: ProofPageOption = None,
+    save: SaveOption = None,
     json: JsonOption = False,
 ) -> None:
     """Measure your own line: rates, delays under load, the queue, and what would help.
@@ -159,14 +176,8 @@ def line_command(
     chosen = [server, again, capture, watch, undo]
     if len([value for value in chosen if value]) != 1:
         raise InputError("line: give one of --server HOST, --again FOLDER, --fit CAPTURE, --watch and --undo")
-    if (apply or prove) and (not (server and wanted) or no_fit):
-        raise InputError("line: --apply and --prove need --server, a fit, and applications with --for")
-    if persist and not apply:
-        raise InputError("line: --persist needs --apply")
-    if only_here and not persist:
-        raise InputError("line: --only-here needs --persist")
-    if page and not prove:
-        raise InputError("line: --page needs --prove; `unbloat report FOLDER` writes a page of a measurement")
+    can_cure = bool(server and wanted) and not no_fit
+    refuse_contradictions(can_cure=can_cure, apply=apply, persist=persist, only_here=only_here, prove=prove, page=page)
     if watch:
         from unbloat.cli.watch import watch_command
 
@@ -195,6 +206,20 @@ def line_command(
         say_json(found.json())
     elif found.proof_report:
         say(found.proof_report.text())
+
+
+def refuse_contradictions(
+    *, can_cure: bool, apply: bool, persist: bool, only_here: bool, prove: bool, page: Path | None
+) -> None:
+    """Refuse options of a cure that lack the option they belong to; raises `InputError`."""
+    if (apply or prove) and not can_cure:
+        raise InputError("line: --apply and --prove need --server, a fit, and applications with --for")
+    if persist and not apply:
+        raise InputError("line: --persist needs --apply")
+    if only_here and not persist:
+        raise InputError("line: --only-here needs --persist")
+    if page and not prove:
+        raise InputError("line: --page needs --prove; `unbloat report FOLDER` writes a page of a measurement")
 
 
 def _answered(

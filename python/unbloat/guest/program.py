@@ -59,8 +59,8 @@ def run(
     """Run a command in a guest, in this folder and with this terminal if any; return its status as a shell does.
 
     It sees all files that this user may read. Files that it writes stay in the guest and vanish with it. With a link,
-    it is behind that. With `at_once` the guest's clock never waits for real time. Raises `RunError` if there is no such
-    program or the guest ends by itself, and what `GridPoint.shell` does.
+    it is behind that. With `at_once` the guest's clock never waits for real time. Raises `RunError` if the program is
+    missing or the guest ends by itself, and what `GridPoint.shell` does.
     """
     with_terminal = os.isatty(STDIN) and os.isatty(STDOUT)
     near, far = socket.socketpair()

@@ -76,7 +76,7 @@ def toml_file(path: Path, what: str, complaint: type[InputError] = InputError) -
         found = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", str(error), re.DOTALL)
         where, why = (f"{path}:{found[2]}", found[1]) if found else (str(path), str(error))
         raise complaint(f"{where}: not valid TOML: {why}") from None
-    except (OSError, ValueError, RecursionError) as error:  # A `ValueError` says that it is no UTF-8.
+    except (OSError, ValueError, RecursionError) as error:  # A `ValueError` is about bytes that are not UTF-8.
         raise complaint(f"{path}: {error}") from None
 
 

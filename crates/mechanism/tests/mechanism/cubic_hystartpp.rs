@@ -116,7 +116,7 @@ fn a_round_needs_eight_samples() {
     assert_eq!(growth(&control, &sk), 8);
     let mut first = connection(&control, 100);
     round(&control, &mut first, 80);
-    assert_eq!(growth(&control, &first), 8, "there is no round before the first");
+    assert_eq!(growth(&control, &first), 8, "the first round has nothing to compare with");
 }
 
 /// An ACK counts as at most 8 segments unless the sender paces.

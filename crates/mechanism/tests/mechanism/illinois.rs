@@ -112,7 +112,7 @@ fn below_its_window_it_is_reno() {
     let always = with_params("illinois", &[("window", ParamValue::Integer(0))]);
     let mut sk = connection(&always, 8);
     round(&always, &mut sk, &[0]);
-    assert_eq!(always.ssthresh(&mut sk), 7, "there is no delay: an eighth");
+    assert_eq!(always.ssthresh(&mut sk), 7, "an empty queue leaves seven eighths");
 }
 
 #[test]
