@@ -247,7 +247,7 @@ def test_a_pipe_gets_tables_whole(cli: Cli, sweep: Path) -> None:
         (
             ["keys", "flws"],
             snapshot(
-                "unbloat: keys: unknown section or key flws (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, policer, handover, slot, script, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
+                "unbloat: keys: unknown section or key flws (did you mean flows?); sections: compile, wifi, wifi.NAME, link, link.NAME, link.NAME.reverse, rates, delays, outages, handover, slot, script, policer, loss, lte, lte.NAME, mesh, mesh.NAME, mesh.NAME.nodes, mesh.NAME.nodes.NAME, down, queue, drophead, red, codel, fq_codel, pie, fq_pie, prio, pfifo_fast, cake, host, host.NAME, tcp_wmem, flows, arrivals, pareto, lognormal, exponential, access, tcp_rmem, clock, profile, writes, messenger, game, upload, writer, web, video, voice, ping, udp"
             ),
         ),
         (
