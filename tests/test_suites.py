@@ -11,7 +11,7 @@ import unbloat as ub
 from conftest import Cli
 from unbloat.suites.candidate import Candidate, candidate_of
 from unbloat.suites.suite import suite_of
-from unbloat.system.paths import SUITES, suite_names
+from unbloat.system.paths import ALGORITHMS, SUITES, suite_names
 
 IDS = [
     "collapse",
@@ -115,6 +115,14 @@ def test_a_file_and_a_window_controller_are_candidates(cli: Cli, mine: Path) -> 
     assert card.candidate.kind == "window controller" and len(card.rows) == 3
 
 
+def test_a_file_says_what_kind_of_mechanism_it_is() -> None:
+    for folder, name in (("window", "static"), ("congestion", "reno")):
+        source = ALGORITHMS / folder / f"{name}.bpf.c"
+        assert candidate_of(str(source)).kind == candidate_of(name).kind
+    with pytest.raises(ub.InputError, match="is a classifier; this suite judges"):
+        candidate_of(str(ALGORITHMS / "classify" / "single.bpf.c"))
+
+
 def test_a_candidate_takes_its_place_in_every_key() -> None:
     text = 'cc = "candidate"\nflows = [{ cc = "candidate", start = "0s" }]\nx = { label = "candidate", "flows.0.cc" = "candidate" }\n'
     assert Candidate("bbr", "congestion control").put_into(text) == (
@@ -137,7 +145,7 @@ def test_a_candidate_takes_its_place_in_every_key() -> None:
     [
         (["cubik"], "candidate cubik: unknown (did you mean cubic?)"),
         (["./nowhere.bpf.c"], "candidate ./nowhere.bpf.c: no such file"),
-        (["fq_codel"], "candidate fq_codel: is a queue; this suite judges congestion control or window controllers"),
+        (["fq_codel"], "candidate fq_codel: is a queue; this suite judges congestion controls or window controllers"),
         (["cubic", "--suite", "rfc9734"], "unknown suite rfc9734 (did you mean rfc9743?)"),
         (
             ["cubic", "--criterion", "bufferblot"],

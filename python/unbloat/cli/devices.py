@@ -9,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 from unbloat import _core
 from unbloat._core import InputError
 from unbloat.system.core_types import UnloadedAtDevice, WindowTarget
-from unbloat.system.paths import ALGORITHMS, mechanism_names
+from unbloat.system.paths import ALGORITHMS, kind_of_file, mechanism_names
 
 if TYPE_CHECKING:
     from unbloat.report.table import Column
     from unbloat.system.systemd import Kind
 
+AT_DEVICES: dict[str, Kind] = {"window": "window", "classify": "classifier"}
+"""The folders of mechanisms that act at a device, with their kinds."""
 MOST_FLOWS = 20
 """Connections of a device that the screen shows."""
 BAND_NAMES = ("first", "second", "third")
@@ -57,10 +59,8 @@ def kind_of(name: str) -> Kind | None:
     """Return what a built-in, or a file of the user's, does at a device; None if it may be a congestion control."""
     file = Path(name)
     if file.suffix == ".c" and file.is_file():
-        return "classifier" if "CLASSIFIER(" in file.read_text(errors="replace") else None
-    if name in mechanism_names("classify"):
-        return "classifier"
-    return "window" if name in mechanism_names("window") else None
+        return AT_DEVICES.get(kind_of_file(file))
+    return next((kind for folder, kind in AT_DEVICES.items() if name in mechanism_names(folder)), None)
 
 
 def load(

@@ -12,11 +12,14 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.scenarios.catalogue import queues
 from unbloat.scenarios.checks import did_you_mean
-from unbloat.system.paths import mechanism_names
+from unbloat.system.paths import kind_of_file, mechanism_names
 
 Kind = Literal["congestion control", "window controller", "queue"]
 """The sort of mechanism that a suite judges."""
 KINDS: tuple[Kind, ...] = get_args(Kind)
+
+OF_FILES: dict[str, Kind] = {"congestion": "congestion control", "window": "window controller"}
+"""The kinds that a file may hold, by the folder of the shipped ones."""
 
 WORD = "candidate"
 """The word that stands for the candidate in a suite's scenarios, and the label of its runs."""
@@ -81,19 +84,27 @@ def candidate_of(name: str, kinds: tuple[Kind, ...] = KINDS) -> Candidate:
     if _is_file(name):
         if not Path(name.partition("#")[0]).exists():
             raise InputError(f"candidate {name}: no such file")
-        kind: Kind = "congestion control"
-        if kind not in kinds:
-            raise InputError(f"candidate {name}: a file is a congestion control; this suite judges {kinds[0]}s")
-        return Candidate(name, kind)
+        kind = OF_FILES.get(kind_of_file(Path(name.partition("#")[0])))
+        if kind is None:
+            raise InputError(f"candidate {name}: is a classifier; this suite judges {_plural(kinds)}")
+        return _of_kind(name, kind, kinds)
     known = known_names()
     if name.startswith("kernel:"):
         known |= {name: "congestion control"}
     if name not in known:
         near = did_you_mean(name, known)
         raise InputError(f"candidate {name}: unknown{near}; valid: a file, kernel:NAME, or a name of `unbloat list`")
-    if known[name] not in kinds:
-        raise InputError(f"candidate {name}: is a {known[name]}; this suite judges {' or '.join(kinds)}s")
-    return Candidate(name, known[name])
+    return _of_kind(name, known[name], kinds)
+
+
+def _of_kind(name: str, kind: Kind, kinds: tuple[Kind, ...]) -> Candidate:
+    if kind not in kinds:
+        raise InputError(f"candidate {name}: is a {kind}; this suite judges {_plural(kinds)}")
+    return Candidate(name, kind)
+
+
+def _plural(kinds: tuple[Kind, ...]) -> str:
+    return " or ".join(f"{kind}s" for kind in kinds)
 
 
 def known_names() -> dict[str, Kind]:

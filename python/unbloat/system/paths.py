@@ -28,6 +28,16 @@ def mechanism_names(kind: str) -> list[str]:
     return sorted(file.name.removesuffix(".bpf.c") for file in ALGORITHMS.glob(f"{kind}/*.bpf.c"))
 
 
+MACROS = {"WINDOW_CONTROL(": "window", "CLASSIFIER(": "classify"}
+"""The macro that a mechanism's file ends with, and the folder of the shipped ones of that kind."""
+
+
+def kind_of_file(file: Path) -> str:
+    """Return the folder in which a mechanism of this kind would be shipped: `congestion`, `window` or `classify`."""
+    text = file.read_text(encoding="utf-8", errors="replace")
+    return next((folder for macro, folder in MACROS.items() if macro in text), "congestion")
+
+
 def paper_names() -> list[str]:
     """List the shipped papers."""
     return sorted(file.parent.name for file in PAPERS.glob("*/published.toml"))
