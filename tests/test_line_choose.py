@@ -11,7 +11,8 @@ from sentences import refused
 from unbloat import InputError
 from unbloat.line.applications import APPS
 from unbloat.line.choose import Choice, choose
-from unbloat.line.cures import NEEDS, Computer, cures
+from unbloat.line.computer import NEEDS, Computer
+from unbloat.line.cures import cures
 from unbloat.line.home import draw, home_of
 from unbloat.line.trials import LEAVE, scores
 

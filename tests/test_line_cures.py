@@ -6,9 +6,10 @@ from pathlib import Path
 
 import pytest
 from inline_snapshot import snapshot
-from unbloat.line import cures as module
+from unbloat.line import computer as module
 from unbloat.line.applications import APPS
-from unbloat.line.cures import NEEDS, Computer, Cure, cures, this_computer
+from unbloat.line.computer import NEEDS, Computer, this_computer
+from unbloat.line.cures import Cure, cures
 from unbloat.line.home import LOADS, draw, home_of
 from unbloat.line.trials import placed_keys
 from unbloat.scenarios.source import source_of

@@ -12,7 +12,8 @@ import line_cures
 import pytest
 from unbloat.lab.line_grades import Outcome
 from unbloat.lab.lines import Line, line
-from unbloat.line.cures import NEEDS, Computer, cures
+from unbloat.line.computer import NEEDS, Computer
+from unbloat.line.cures import cures
 from unbloat.line.home import home_of
 from unbloat.line.trials import LEAVE
 from unbloat.scenarios.source import Source

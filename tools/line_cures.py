@@ -18,7 +18,8 @@ from unbloat.lab.line_waits import WARM_UP
 from unbloat.lab.lines import Line
 from unbloat.line.applications import apps_named
 from unbloat.line.choose import BY_FAR, Choice, Ranked, choose
-from unbloat.line.cures import NEEDS, Computer, Cure, Reaches
+from unbloat.line.computer import NEEDS, Computer
+from unbloat.line.cures import Cure, Reaches
 from unbloat.line.home import BESIDE, WAYS, Home, Way, draw, home_of
 from unbloat.line.model import plan_for
 from unbloat.line.trials import ALIKE, scores, trial

@@ -148,7 +148,7 @@ def choice_for(
 ) -> Choice:
     """Rank cures of a fitted line, whose scenario a file has, for applications such as `"call,page"`."""
     from unbloat.line.choose import choose
-    from unbloat.line.cures import this_computer
+    from unbloat.line.computer import this_computer
 
     computer = this_computer(measurement.about.device or None)
     return choose(path, fitted.ranges, wanted, computer, queue=fitted.where, is_explained=fitted.fits, told=told)

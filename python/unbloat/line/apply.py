@@ -178,7 +178,7 @@ def undo() -> list[Commands]:
 
 def undo_loading(mechanism: str, device: str | None) -> list[Commands]:
     """Undo and forget the cures that load a mechanism, which somebody has unloaded, at this device or anywhere."""
-    from unbloat.line.cures import OURS
+    from unbloat.line.computer import OURS
 
     def is_meant(cure: Commands) -> bool:
         loaded = cure.mechanism and cure.mechanism.removeprefix(OURS)

@@ -34,7 +34,8 @@ from statistics import fmean
 from typing import Any, Literal
 
 from unbloat.line.applications import App, Flow, apps_named
-from unbloat.line.cures import LINE, Computer, Cure, Reaches, Where, cures
+from unbloat.line.computer import Computer
+from unbloat.line.cures import LINE, Cure, Reaches, Where, cures
 from unbloat.line.home import LOADS, OWN, WAYS, Home, Ranges, Way, base_of, home_of
 from unbloat.line.trials import ALIKE, LEAVE, Costs, Trials, Values, gains_of, is_better, number_of
 from unbloat.system.paths import mechanism_names
