@@ -52,7 +52,7 @@ def test_what_is_kept_is_not_run_again_and_processes_stay(small: Path, cache: Pa
 def test_a_batch_returns_whole_records_and_how_far_it_is(small: Path) -> None:
     told: list[int] = []
     sources = [source_of(str(small), keys) for keys in DELAYS[:4]]
-    rows = batch.run_all(sources, 1, is_kept=False, progress=False, is_whole=True, told=told.append)
+    rows = batch.run_all(sources, 1, is_kept=False, progress=False, is_whole=True, finished=told.append)
     assert [row["run"]["flows"][0]["base_rtt_ms"] for row in rows] == [10, 12, 14, 16]
     assert all("values" not in row for row in rows) and told == [1, 2, 3, 4]
 

@@ -58,7 +58,7 @@ def chosen(
 @pytest.fixture(scope="module")
 def at_home() -> Choice:
     told: list[float] = []
-    found = chosen(DSL, "call,backup", RANGES, told=lambda share, _: told.append(round(share, 6)))
+    found = chosen(DSL, "call,backup", RANGES, progress=lambda share, _: told.append(round(share, 6)))
     assert told == sorted(told) and told[0] == 0 and told[-1] == 1
     return found
 

@@ -99,14 +99,14 @@ class Line:
 
         return write_scenario(self.fit)
 
-    def choose(self, apps: str = "call,page", told: Callable[[float, str], None] | None = None) -> Choice:
+    def choose(self, apps: str = "call,page", progress: Callable[[float, str], None] | None = None) -> Choice:
         """Rank the cures that this computer can load, by simulations of the fitted line.
 
         Parameters
         ----------
         apps : str
             Applications to help: call, page, game, backup.
-        told : callable, optional
+        progress : callable, optional
             Gets the share of the work that is done, and words about it.
 
         Raises
@@ -120,7 +120,7 @@ class Line:
         with TemporaryDirectory() as folder:
             path = Path(folder) / FITTED
             write_text(path, self.scenario)
-            return choice_for(path, self.fit, self.measurement, apps, told)
+            return choice_for(path, self.fit, self.measurement, apps, progress)
 
     def save(self, folder: str | Path) -> None:
         """Write results and samples to a folder, which `read` and `unbloat.read` read."""
@@ -132,7 +132,7 @@ class Line:
         self,
         path: Path | None,
         apps: str = "",
-        told: Callable[[float, str], None] | None = None,
+        progress: Callable[[float, str], None] | None = None,
         known: Callable[[Answer], object] = lambda _: None,
     ) -> Answer:
         """Return all that is known: with a path a fitted line, which is written there, and with `apps` cures.
@@ -147,7 +147,7 @@ class Line:
             write_text(to, text)
             return to
 
-        return answer(self.measurement, write_fit=write, wanted=apps, told=told, known=known)
+        return answer(self.measurement, write_fit=write, wanted=apps, progress=progress, known=known)
 
 
 def line(

@@ -176,5 +176,5 @@ def paper(name: str | Path) -> Paper:
 
     """
     found = Paper(str(name))
-    _ = found._paper  # Mistakes are told now, not when it is used.
+    _ = found._paper  # Mistakes are reported now, not at the first use.
     return found

@@ -391,7 +391,7 @@ def scenario(
             raise InputError(f"{given[0]}: makes a new scenario; in an existing one set link.NAME.{key}")
         chosen = chosen_source(source, set, cc, seed, rtt, duration, window_controller)
     found = Scenario(chosen)
-    _ = found._points  # Mistakes are told now, not when it is used.
+    _ = found._points  # Mistakes are reported now, not at the first use.
     return found
 
 

@@ -101,7 +101,7 @@ def answer(
     *,
     write_fit: Callable[[str], Path] | None = None,
     wanted: str = "",
-    told: Callable[[float, str], None] | None = None,
+    progress: Callable[[float, str], None] | None = None,
     known: Callable[[Answer], object] = lambda _: None,
 ) -> Answer:
     """Judge a measurement.
@@ -114,7 +114,7 @@ def answer(
         Writes the fitted scenario and returns its path; without it nothing is fitted.
     wanted : str
         Applications for which cures are ranked, such as `"call,page"`; none are ranked without.
-    told : callable, optional
+    progress : callable, optional
         Gets the share of the work that is done, and words about it.
     known : callable
         Gets the answer after each step, so that an interrupt leaves what the steps before it found.
@@ -127,15 +127,15 @@ def answer(
     from unbloat.line.fit import fit
     from unbloat.line.fitted import write_scenario
 
-    if told:
-        told(0.0, "fits a line")
+    if progress:
+        progress(0.0, "fits a line")
     fitted = fit(measurement)
     path = write_fit(write_scenario(fitted))
     found = Answer(measurement, found.summary, fitted, path)
     known(found)
     if not wanted or not fitted.fits:
         return found
-    choice = choice_for(path, fitted, measurement, wanted, told)
+    choice = choice_for(path, fitted, measurement, wanted, progress)
     return Answer(measurement, found.summary, fitted, path, choice)
 
 
@@ -144,14 +144,16 @@ def choice_for(
     fitted: Fit,
     measurement: Measurement,
     wanted: str,
-    told: Callable[[float, str], None] | None = None,
+    progress: Callable[[float, str], None] | None = None,
 ) -> Choice:
     """Rank cures of a fitted line, whose scenario a file has, for applications such as `"call,page"`."""
     from unbloat.line.choose import choose
     from unbloat.line.computer import this_computer
 
     computer = this_computer(measurement.about.device or None)
-    return choose(path, fitted.ranges, wanted, computer, queue=fitted.where, is_explained=fitted.fits, told=told)
+    return choose(
+        path, fitted.ranges, wanted, computer, queue=fitted.where, is_explained=fitted.fits, progress=progress
+    )
 
 
 def _head(measurement: Measurement) -> str:

@@ -245,7 +245,7 @@ def _ranked(cure: Cure, trials: Trials, apps: Sequence[App], most_sure: float) -
 
 # ---------------------------------------------------------------- The choice
 
-Told = Callable[[float, str], None]
+Progress = Callable[[float, str], None]
 """Gets the share of the work that is done, and what is simulated, in words."""
 BUDGET_S = 10.0
 """Seconds after which no further draw begins."""
@@ -273,7 +273,7 @@ def choose(
     cgroup: str | None = None,
     budget_s: float | None = BUDGET_S,
     draws: int = MOST_DRAWS,
-    told: Told | None = None,
+    progress: Progress | None = None,
     jobs: int | None = None,
     cache: bool = True,
 ) -> Choice:
@@ -301,7 +301,7 @@ def choose(
         Seconds after which no further draw begins; None for all draws.
     draws : int
         Draws of each cure, at most.
-    told : function, optional
+    progress : function, optional
         Gets the share of the work that is done, and words about it.
     jobs : int, optional
         Processes at a time.
@@ -323,7 +323,7 @@ def choose(
     up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
     every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
     trials = Trials(home, ranges, apps, jobs, cache)
-    search = _Search(trials, clock, told or (lambda _, __: None), draws)
+    search = _Search(trials, clock, progress or (lambda _, __: None), draws)
     search.screen([cure for cure in every if cure.keys is not None and cure.can_load is not False])
     pairs = search.pair()
     search.go_on()
@@ -349,10 +349,10 @@ class _Clock:
 class _Search:
     """The simulations of a choice, in the order in which a short time is spent best."""
 
-    def __init__(self, trials: Trials, clock: _Clock, tell: Told, draws: int) -> None:
+    def __init__(self, trials: Trials, clock: _Clock, progress: Progress, draws: int) -> None:
         self._trials = trials
         self._clock = clock
-        self._tell = tell
+        self._progress = progress
         self._draws = draws
         self._screened = 1
         self._pace_s = 0.0
@@ -362,14 +362,14 @@ class _Search:
     def screen(self, able: Sequence[Cure]) -> None:
         """Simulate the first draw of cures, at devices first; and a second one if that is quick."""
         able = sorted(able, key=lambda cure: (not cure.is_at_device, cure.reaches == "uploads"))
-        self._tell(0.0, "the line as it is")
+        self._progress(0.0, "the line as it is")
         begun = time.monotonic()
         self._trials.run([None], 0)  # Processes start, and mechanisms compile.
         first_s = time.monotonic() - begun
         begun, most_s = time.monotonic(), FIRST_SHARE * self._clock.left_s
         at_once = max(1, int(min(AT_ONCE, most_s / first_s)))
         while len(self.tried) < len(able) and (not self.tried or time.monotonic() - begun < most_s):
-            self._tell(0.2 * len(self.tried) / len(able), "every cure on the fitted line")
+            self._progress(0.2 * len(self.tried) / len(able), "every cure on the fitted line")
             some = able[len(self.tried) : len(self.tried) + at_once]
             self._trials.run(some, 0)
             self.tried += some
@@ -379,7 +379,7 @@ class _Search:
         self._pace_s = taken_s / max(1, len(self.tried))
         if self._draws > 1 and taken_s < SCREEN_SHARE * self._clock.left_s:
             words = "every cure on another draw"
-            self._trials.run([None, *self.tried], 1, lambda share: self._tell(0.2 + 0.1 * share, words))
+            self._trials.run([None, *self.tried], 1, lambda share: self._progress(0.2 + 0.1 * share, words))
             self._screened = 2
 
     def pair(self) -> list[Cure]:
@@ -391,7 +391,7 @@ class _Search:
         if self._screened * len(pairs) * self._pace_s > self._clock.left_s:
             return []
         for place in range(self._screened):
-            self._tell(0.3 + 0.1 * place / self._screened, "pairs of cures")
+            self._progress(0.3 + 0.1 * place / self._screened, "pairs of cures")
             self._trials.run(pairs, place)
         self.tried += pairs
         return pairs
@@ -414,10 +414,10 @@ class _Search:
             if draw_s > self._clock.left_s:
                 break
             begun = time.monotonic()
-            self._tell(0.4 + 0.6 * done / more, f"draw {self._screened + done + 1} of {self._draws}")
+            self._progress(0.4 + 0.6 * done / more, f"draw {self._screened + done + 1} of {self._draws}")
             self._trials.run([None, *going], self._screened + done)
             draw_s = time.monotonic() - begun
-        self._tell(1.0, "")
+        self._progress(1.0, "")
 
     def _kept(self) -> int:
         """Return how many cures continue: fewer where the time would not suffice for some draws of each."""

@@ -40,7 +40,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Taken:
+class FinishedTurn:
     """A turn that is over, and when it was."""
 
     side: Side
@@ -58,7 +58,7 @@ class Proof:
 
     changes: tuple[Change, ...]
     """The change of each quantity; the first is the goal, each other one a cost."""
-    turns: tuple[Taken, ...]
+    turns: tuple[FinishedTurn, ...]
     seed: int
     washout_s: float
     seconds: float
@@ -143,7 +143,7 @@ def prove(
         raise InputError("a proof needs a quantity to compare, and a budget of one turn at least")
     seed = secrets.randbits(32) if seed is None else seed
     order, switchbacks = Order(seed), [Switchback(quantity) for quantity in quantities]
-    taken: list[Taken] = []
+    taken: list[FinishedTurn] = []
     start = clock()
 
     def proof(ending: Ending | None) -> Proof:
@@ -166,7 +166,7 @@ def prove(
             begun = clock()
             turn = measure(draw.side, _left(budget, taken, begun - start + slowest))
             end = clock()
-            taken.append(Taken(draw.side, draw.chance, begun - start, end - begun, turn))
+            taken.append(FinishedTurn(draw.side, draw.chance, begun - start, end - begun, turn))
             for switchback in switchbacks:
                 switchback.add(draw, turn.values.get(switchback.quantity.name))
             if watch:
@@ -176,7 +176,7 @@ def prove(
     return proof(ending)
 
 
-def _left(budget: Budget, taken: Sequence[Taken], seconds: float) -> Budget:
+def _left(budget: Budget, taken: Sequence[FinishedTurn], seconds: float) -> Budget:
     used = sum(each.turn.bytes for each in taken)
     return Budget(budget.turns - len(taken), max(0.0, budget.seconds - seconds), max(0.0, budget.bytes - used))
 
@@ -188,7 +188,9 @@ def _timed(switch: Callable[[Side], object], side: Side, clock: Callable[[], flo
     return clock() - begun
 
 
-def _ending(verdict: Verdict, taken: Sequence[Taken], goal: Quantity, left: Budget, pause: float) -> Ending | None:
+def _ending(
+    verdict: Verdict, taken: Sequence[FinishedTurn], goal: Quantity, left: Budget, pause: float
+) -> Ending | None:
     """Return why no further turn follows; none if one does."""
     if verdict != "unclear":
         return "clear"

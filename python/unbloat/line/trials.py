@@ -129,7 +129,9 @@ class Trials:
         self.failed: dict[str, str] = {}
         """Why a cure has no numbers."""
 
-    def run(self, chosen: Sequence[Cure | None], number: int, told: Callable[[float], None] = lambda _: None) -> None:
+    def run(
+        self, chosen: Sequence[Cure | None], number: int, progress: Callable[[float], None] = lambda _: None
+    ) -> None:
         """Simulate cures, and today for None, with one draw."""
         drawn = draw(self._home, self._ranges, number)
         jobs = [(cure, load, apps) for cure in chosen for load in LOADS for apps in self._groups_of(load)]
@@ -140,7 +142,7 @@ class Trials:
             is_kept=self._is_kept,
             progress=False,
             is_whole=True,
-            told=lambda done: told(done / len(sources)),
+            finished=lambda done: progress(done / len(sources)),
         )
         for (cure, load, apps), row in zip(jobs, rows, strict=True):
             name = cure.name if cure else LEAVE

@@ -62,12 +62,12 @@ def run_all(
     is_kept: bool,
     progress: bool | None = None,
     is_whole: bool = False,
-    told: Callable[[int], None] | None = None,
+    finished: Callable[[int], None] | None = None,
 ) -> list[Row]:
     """Run every grid point of each source; return the rows in their order.
 
-    Rows have the numbers of all flows together, or whole records with `is_whole`. The function `told` gets the number
-    of finished sources now and then.
+    Rows have the numbers of all flows together, or whole records with `is_whole`. The function `finished` receives the
+    number of finished sources now and then.
 
     A process that dies takes the batch with it. Its runs are then tried again in smaller batches, until the run that
     kills it is found, whose row gets the reason.
@@ -113,8 +113,8 @@ def run_all(
                             rows.setdefault(row["item"], []).append(row)
                         for number in worker.items:
                             bar.update(number, 1)
-                        if told:
-                            told(len(rows))
+                        if finished:
+                            finished(len(rows))
                         start(worker)
     except BaseException:
         for worker in workers:

@@ -179,7 +179,7 @@ class Worker:
 
     def __exit__(self, *_: object) -> None:
         self.end()
-        with suppress(Error):  # A cache that cannot be written has been told of before.
+        with suppress(Error):  # An earlier sentence reports a cache that cannot be written.
             sweep_compilations()
 
     def end(self) -> None:
