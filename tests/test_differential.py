@@ -108,6 +108,12 @@ def test_a_family_draws_every_control_in_the_end() -> None:
     }
 
 
+def test_chosen_controls_are_held_against_linux_s_own() -> None:
+    drawn = [families.family_scenario(1, number, ["illinois", "clpc"]) for number in range(40)]
+    assert {name for each in drawn for name in each.simulated} == {"illinois", "clpc"}
+    assert {name for each in drawn for name in each.in_guest} == {"kernel:illinois", "clpc"}
+
+
 def test_a_guest_gives_the_same_packets_every_time(tmp_path: Path, kernel: str) -> None:
     """Whichever scenarios are asked for: each comes after the same others."""
     traces = []

@@ -16,8 +16,9 @@
  * last four. If it does not, another flow fills the queue, and Copa competes with it. Then 1 / delta, otherwise 2,
  * grows by one each round trip. It halves in a round trip with a loss.
  *
- * Departures and choices; the rules follow the paper and its author's code from memory, without the text at hand:
- *  - the window of a round trip ago, by which Copa knows the direction, is the one when the round began;
+ * Departures and choices, held against the sender of the paper's authors (github.com/venkatarun95/genericCC):
+ *  - the window of a round trip ago, by which Copa knows the direction, is the one when the round began. The authors'
+ *    sender takes the direction of more than two thirds of a round's ACKs, and doubles from the second round on;
  *  - v / delta is at most the window, which so at most doubles in a round trip;
  *  - a window that is not in use does not grow, as in all of Linux;
  *  - the paper says nothing of timeouts: here one leaves the stack's one segment, and slow start begins again. Other

@@ -16,9 +16,10 @@
  *    segments, for two RTTs. Then slow start brings it back. The next slowdown begins after nine times as long as this
  *    one took, so that they cost at most a tenth of the throughput.
  *
- * Departures and choices; the constants follow two implementations from memory, without the draft's text at hand:
+ * Departures and choices; the constants are those of Apple's tcp_ledbat.c, which follows draft -01:
  *  - the current RTT is the least of the last four, as in LEDBAT;
  *  - the change of a round trip is spread over the segments acknowledged in it;
+ *  - Apple defers a slowdown for 30 s after a decrease, and lets a delay end the slow start of one. The draft does not;
  *  - "RTT" of a slowdown is TCP's smoothed one when it begins;
  *  - a window that is not in use does not grow, and the first window is at most two segments;
  *  - a loss during a slowdown halves the window to return to, and the slowdown goes on. A timeout and a pause are

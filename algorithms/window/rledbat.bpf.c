@@ -11,8 +11,11 @@
  * have arrived as it is smaller, and the RTT shows the effect one RTT later. Until then the window does not change.
  * A decrease is therefore that of a whole round trip, at most once in each, where LEDBAT++ spreads it.
  *
- * Departures and choices; the constants follow two implementations from memory, without the RFC's text at hand:
- *  - the first window is `initial_window`, but what the stack announced in the handshake stays announced;
+ * Departures and choices, held against the module of the RFC's authors (github.com/net-research/rledbat_module):
+ *  - a hole in the data counts as a loss. The RFC waits for the retransmission, which its echoed timestamp shows;
+ *  - the current RTT is the least of the last four, in the module of the last ten;
+ *  - the first window is `initial_window`, in the module one segment. But what the stack announced in the handshake
+ *    stays announced;
  *  - a window of which the sender used less than a quarter in a round trip does not grow;
  *  - the least window is two segments;
  *  - the RTT of waits and slowdowns is the smoothed one;

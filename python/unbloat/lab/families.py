@@ -6,7 +6,7 @@ A scenario follows from the seed and its number alone; number N belongs to famil
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from unbloat.lab.random_scenarios import PACKET_BYTES, Group, Scenario, between, duration_of
@@ -43,6 +43,8 @@ IN_LINUX = {
 
 Linux's `lp` and `westwood` are left out: ours are other algorithms, as their files say.
 """
+IN_LINUX_TOO = IN_LINUX | {"illinois": "illinois", "westwood": "westwood"}
+"""Those that `--controls` holds against Linux's own. No other scenario draws the last two from Linux."""
 
 
 @dataclass
@@ -83,14 +85,20 @@ class Experiment:
         return f'"{between(self.draw, least, most):.2f}%"'
 
 
-def family_scenario(seed: int, number: int) -> Scenario:
-    """Draw the scenario of a number."""
+def family_scenario(seed: int, number: int, controls: Sequence[str] = ()) -> Scenario:
+    """Draw the scenario of a number.
+
+    With `controls` every flow has one of these instead, in the guest Linux's own if Linux has it.
+    """
     name = list(FAMILIES)[number % len(FAMILIES)]
     draw = random.Random(f"{seed}/{number}/families")
     rate_bps, rtt_s = between(draw, 1e6, 20e6), between(draw, 5e-3, 200e-3)
     packets = queue_packets(rate_bps, rtt_s, between(draw, 0.3, 4))
     of = Experiment(draw, rate_bps, rtt_s, f'{{ limit = "{packets}p" }}', [group(draw)])
     FAMILIES[name](of)
+    if controls:
+        chosen = random.Random(f"{seed}/{number}/controls")
+        of.groups = [with_control(each, chosen.choice(controls)) for each in of.groups]
     lines = [
         f'name = "differential {name} {seed}/{number}"',
         f'duration = "{round(of.duration_s() * 1e3)}ms"',
@@ -134,6 +142,11 @@ def group(draw: random.Random, *more: str, size: int | None = None) -> Group:
         delayed_ack=True,
         ecn=control == "dctcp",
     )
+
+
+def with_control(flow: Group, control: str) -> Group:
+    """Give a flow another congestion control; the guest runs Linux's own if Linux has it."""
+    return replace(flow, control=control, in_linux=IN_LINUX_TOO.get(control), ecn=flow.ecn or control == "dctcp")
 
 
 def plain(of: Experiment) -> None:
