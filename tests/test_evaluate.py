@@ -13,7 +13,7 @@ import unbloat as ub
 from inline_snapshot import snapshot
 from sentences import refused
 from unbloat.runs import batch
-from unbloat.runs.store import FOLDER, NAME
+from unbloat.runs.store import FOLDER, NAME, ShortStore
 from unbloat.scenarios.source import source_of
 
 DELAYS = [{"link.bottleneck.delay": f"{delay}ms"} for delay in range(5, 25)]
@@ -120,6 +120,22 @@ def test_damage_in_the_middle_is_found(small: Path, cache: Path) -> None:
     for _ in range(2):
         assert ub.evaluate(small, DELAYS).equals(first)
     assert kept(cache) == len(DELAYS)
+
+
+def test_two_processes_that_find_damage_begin_one_new_file(tmp_path: Path) -> None:
+    records = {str(number): bytes(3000) for number in range(20)}
+    ShortStore(tmp_path).put(records)
+    file = tmp_path / FOLDER / NAME
+    data = bytearray(file.read_bytes())
+    data[4096:12288] = bytes(8192)
+    file.write_bytes(data)
+    one, other = ShortStore(tmp_path), ShortStore(tmp_path)
+    assert one.get([]) == other.get([]) == {}, "both have opened the damaged file"
+    for early, late in ((one, other), (other, one)):
+        early.get(records)
+        early.put({"new": b"1"})
+        late.get(records)
+        assert late.get(["new"]) == {"new": b"1"}
 
 
 @pytest.mark.parametrize("damage", [b"", b"no database at all" * 100, None])

@@ -6,6 +6,7 @@ run's process.
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import logging
@@ -252,6 +253,26 @@ def for_this_user(name: str, flags: int) -> int:
     return os.open(name, flags, mode=0o600)
 
 
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Hold a folder's lock, which ends with the process."""
+    lock = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(lock)
+
+
+def _is_whole(connection: sqlite3.Connection) -> bool:
+    """Return whether SQLite finds no damage; close the file otherwise."""
+    with suppress(sqlite3.Error):
+        if connection.execute("PRAGMA integrity_check(1)").fetchone() == ("ok",):
+            return True
+    connection.close()
+    return False
+
+
 FOLDER, NAME = "all", "records.sqlite"
 """SQLite may have a journal beside the file: both go with their folder."""
 PATIENCE_S = 60.0
@@ -314,10 +335,14 @@ class ShortStore:
                 self._open = self._afresh(self._file)
 
     def _afresh(self, file: Path) -> sqlite3.Connection | None:
-        """Begin a new file in place of a damaged one."""
-        with suppress(OSError):
+        """Begin a new file in place of a damaged one, unless another process has done so meanwhile."""
+        with suppress(OSError), _locked(file.parent.parent):
+            there = self._opened(file)
+            if there is not None and _is_whole(there):
+                return there
             remove_from(file.parent.parent, FOLDER)
-        return self._opened(file)
+            return self._opened(file)
+        return None
 
     def _opened(self, file: Path) -> sqlite3.Connection | None:
         try:
