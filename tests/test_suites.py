@@ -10,6 +10,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat.suites.candidate import Candidate, candidate_of
+from unbloat.suites.judge import plan_of, settings_of
 from unbloat.suites.suite import suite_of
 from unbloat.system.paths import ALGORITHMS, SUITES, suite_names
 
@@ -64,6 +65,7 @@ title = "keeps the queue short"
 source = "nobody"
 rules = [{ scenario = "line", at = ["large"], holds = "queue_delay_p50(candidate) <= 5ms", why = "so" }]
 """
+WINDOW_GROWS = "if (!tp->is_cwnd_limited)"
 
 
 @pytest.fixture
@@ -137,6 +139,58 @@ def test_a_candidate_takes_its_place_in_every_key() -> None:
     assert Candidate("pie", "queue").put_into(queue) == 'queue = { kind = "pie" }\n'
 
 
+def test_a_setting_that_cannot_run_there_is_left_open_with_the_reason(mine: Path) -> None:
+    text = SCENARIO.replace(
+        '"4bdp" }]', '"4bdp" }, { label = "real", "link.bottleneck.queue" = { kind = "kernel:codel" } }]'
+    )
+    (mine / "line.toml").write_text(text)
+    card = ub.judge("cubic", mine, criteria=["filled"])
+    assert [(row.setting, row.verdict) for row in card.rows] == [
+        (("small",), "pass"),
+        (("large",), "pass"),
+        (("real",), "open"),
+    ]
+    assert "kernel:codel" in card.rows[2].words and "\n" not in card.rows[2].words
+    assert card.table["measured"].isna().tolist() == [False, False, True]
+    assert card.counts()["open"] == 1 and card.failed == []
+
+
+def test_a_setting_of_which_a_run_fails_is_left_open_with_the_reason(cli: Cli, mine: Path) -> None:
+    """This control crashes where the queue is long enough for a window of a hundred packets."""
+    assert cli("new", "control", "own").returncode == 0
+    file = mine.parent / "own.bpf.c"
+    crash = "if (tp->snd_cwnd > 100)\n\t\t__builtin_trap();\n\n\t"
+    text = file.read_text()
+    assert WINDOW_GROWS in text
+    file.write_text(text.replace(WINDOW_GROWS, crash + WINDOW_GROWS))
+    done = cli("judge", "./own.bpf.c", "--suite", mine, "--json")
+    verdicts = {row["setting"]: row["verdict"] for row in json.loads(done.stdout)["criteria"]}
+    assert verdicts["line, large"] == "open" and verdicts["line, small"] != "open"
+
+
+def test_a_suite_of_which_nothing_can_run_is_refused(cli: Cli, mine: Path) -> None:
+    done = cli("judge", "kernel:cubic", "--suite", mine)
+    assert done.returncode == 2 and "kernel:cubic" in done.stderr
+
+
+def test_only_what_the_rules_measure_runs(mine: Path) -> None:
+    """No rule compares with Reno, and the second one is about the large queue."""
+    plan = plan_of(suite_of(mine).only(["short"]), Candidate("cubic", "congestion control"), "line", "simulator")
+    assert [dict(point.axes) for point in plan.batch.points()] == [{"queue": "large", "control": "candidate"}]
+
+
+def test_a_suite_says_what_differs_in_a_guest(mine: Path) -> None:
+    own = '[runs.vm]\nseeds = 3\noverrides.line = { duration = "2s" }\n[[criteria]]'
+    (mine / "suite.toml").write_text(SUITE.replace("[[criteria]]", own, 1))
+    suite, candidate = suite_of(mine), Candidate("cubic", "congestion control")
+    lengths = {
+        on: {point.duration_s for point in plan_of(suite, candidate, "line", on).batch.points()}
+        for on in ("simulator", "vm", "kernel")
+    }
+    assert lengths == {"simulator": {5.0}, "vm": {2.0}, "kernel": {5.0}}
+    assert [suite.content.runs.there(on).seeds for on in lengths] == [2, 3, 1]
+
+
 # ---------------------------------------------------------------- Wrong input
 
 
@@ -167,6 +221,11 @@ def test_wrong_input_is_a_sentence(cli: Cli, words: list[str], sentence: str) ->
         (" <= 5ms", "", "criteria.1.rules.0.holds: `queue_delay_p50(candidate)` states nothing; write a comparison"),
         ('id = "short"', 'id = "filled"', "criteria.1.id: another criterion has the id filled already"),
         ("seeds = 2", "seeds = 0", "runs.seeds: must be at least 1, not 0"),
+        (
+            "seeds = 2",
+            "seeds = 2\nvm.overrides.lane = {}",
+            "runs.vm.overrides.lane: no rule is about a scenario lane (did you mean line?)",
+        ),
     ],
 )
 def test_a_wrong_suite_is_a_sentence(mine: Path, good: str, wrong: str, sentence: str) -> None:
@@ -195,6 +254,17 @@ def test_scripts_may_rely_on_the_ids_of_rfc9743() -> None:
     suite = suite_of("rfc9743")
     assert suite.ids == IDS
     assert all(each.source and all(rule.why for rule in each.rules) for each in suite.criteria)
+
+
+@pytest.mark.parametrize("candidate", ["cubic", "reno", "bbr"])
+def test_a_guest_runs_each_setting_of_rfc9743(candidate: str) -> None:
+    suite, who = suite_of("rfc9743"), Candidate(candidate, "congestion control")
+    plans = [plan_of(suite, who, name, "vm") for name in suite.scenarios()]
+    assert not any(plan.refused for plan in plans)
+    settings = {(rule.scenario, each) for plan in plans for rule in plan.rules for each in settings_of(rule, plan.grid)}
+    assert len(settings) >= 40
+    warm = [point for plan in plans for point in plan.batch.points() if point.duration_s < 20]
+    assert not warm, "some statistics would begin after the end"
 
 
 def known() -> list[dict[str, object]]:

@@ -105,7 +105,7 @@ def judge(
     InputError
         If the candidate, the suite or a criterion is unknown.
     RunError
-        If a run fails.
+        If every run fails. A setting of which a run fails, or that cannot run there, is left open.
 
     Examples
     --------

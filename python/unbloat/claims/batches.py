@@ -8,10 +8,11 @@ from dataclasses import dataclass, field, replace
 from unbloat._core import GridPoint
 from unbloat.claims.measurements import Measurements, do_differ
 from unbloat.results.grid_points import Repeats, points_of
-from unbloat.results.record import Record
+from unbloat.results.record import Outcome
 from unbloat.runs.checkpoint import Checkpoint
-from unbloat.runs.experiment import Manner, execute
+from unbloat.runs.experiment import Experiment, Manner, execute
 from unbloat.runs.progress import StagedProgress
+from unbloat.runs.sweep import run_through
 from unbloat.scenarios.source import What, source_of
 
 
@@ -87,7 +88,7 @@ def place_of(axes: Axes) -> Place:
     return tuple(sorted(axes.items()))
 
 
-Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[Record]]
+Simulate = Callable[[Batch, Sequence[int], Callable[[Axes], bool]], Sequence[Outcome]]
 """Runs those grid points of a batch that the function picks, with each of the seeds."""
 
 
@@ -102,7 +103,7 @@ def measure(batches: Sequence[Batch], repeats: RepeatRule, simulate: Simulate) -
 
 
 def _points(batch: Batch, repeats: RepeatRule, simulate: Simulate) -> list[Repeats]:
-    runs: list[Record] = []
+    runs: list[Outcome] = []
     points: list[Repeats] = []
     settled: set[Place] = set()
 
@@ -126,23 +127,34 @@ def simulator(
     jobs: int | None,
     checkpoint: Checkpoint | None = None,
     stages: StagedProgress | None = None,
+    goes_on: bool = False,
 ) -> Simulate:
     """Return the function that runs the grid points of a batch; the arguments are those of `Scenario.run`.
 
-    With `stages` one line shows how far all batches are, in place of one for each.
+    With `stages` one line shows how far all batches are, in place of one for each. With `goes_on` a run that fails is
+    among the outcomes; otherwise its error ends the others.
     """
 
-    def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Record]:
-        results = execute(
-            source_of(batch.source, batch.repeated(seeds)),
-            Manner(on, kernel, cache, None, jobs, checkpoint, stages=stages),
-            lambda axes: only(without_repeat(axes)),
-            batch.series or False,
-        )
-        series = dict(list(results.series().groupby("run"))) if batch.series else {}
-        return [
+    def simulate(batch: Batch, seeds: Sequence[int], only: Callable[[Axes], bool]) -> list[Outcome]:
+        source = source_of(batch.source, batch.repeated(seeds))
+        manner = Manner(on, kernel, cache, None, jobs, checkpoint, stages=stages)
+        step = batch.series or False
+
+        def wanted(axes: Axes) -> bool:
+            return only(without_repeat(axes))
+
+        with source.placing_errors():
+            results = (
+                run_through(Experiment(source, manner, wanted), series=step)
+                if goes_on
+                else execute(source, manner, wanted, step)
+            )
+        series = dict(list(results.series().groupby("run"))) if batch.series and results.by_number else {}
+        finished = [
             replace(record, axes=without_repeat(record.axes), series=series.get(number))
             for number, record in results.by_number.items()
         ]
+        failed = [replace(failure, axes=without_repeat(failure.axes)) for failure in results.failures]
+        return [*finished, *failed]
 
     return simulate

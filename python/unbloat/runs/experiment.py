@@ -8,6 +8,7 @@ import os
 import platform
 import shlex
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -249,6 +250,9 @@ class Experiment:
         if checkpoint and len(tasks) < len(self.runs):
             done = f"{len(self.runs) - len(tasks)} of {len(self.runs)} runs are there"
             log.info("continues an interrupted command: %s", done)
+        if stages := self.manner.stages:
+            doing = Counter(run.key for run in tasks.values())
+            stages.skip([run.point.duration_s for run in self.runs if not doing.pop(run.key, 0)])
         if tasks:
             (work or self._run_all)(tasks)
             self.manner = replace(self.manner, live=False)  # Once seen, they need not be done again for their series.

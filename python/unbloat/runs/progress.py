@@ -107,6 +107,14 @@ class StagedProgress(Progress):
         """Expect runs of these lengths besides those that have begun."""
         self._expected = [*self._durations, *durations_s]
 
+    def skip(self, durations_s: Sequence[float]) -> None:
+        """Expect these runs no more, because the store has them."""
+        left = list(self._expected)
+        for duration_s in durations_s:
+            if duration_s in left:
+                left.remove(duration_s)
+        self._expected = left
+
     def stage(self, durations_s: Sequence[float]) -> Stage:
         """Begin a stage with runs of these lengths."""
         first = len(self._durations)
@@ -132,6 +140,10 @@ class Stage:
     def update(self, run: int, share: float) -> None:
         """Note that a run is this far; 1 is finished."""
         self._whole.update(self._first + run, share)
+
+    def finish(self, run: int, _packets: int) -> None:
+        """Note that a run has ended."""
+        self.update(run, 1)
 
     def close(self) -> None:
         """Wipe the line; the next stage draws it again."""

@@ -54,12 +54,14 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
     if not tasks:
         return errors
     guest = manner.guest()
-    log.info("%d runs to do, %d cached", len(tasks), kept)
+    if not manner.stages:
+        log.info("%d runs to do, %d cached", len(tasks), kept)
     if manner.on == "simulator" and not dask:
         costs.tell((costs.of(run.point, task.recording.series_ns) for task, run in tasks.items()), manner.processes())
     durations = [run.point.duration_s for run in tasks.values()]
     place = {task: i for i, task in enumerate(tasks)}
-    with closing(SweepProgress(durations, manner.progress, on=manner.on)) as bar:
+    stage = manner.stages.stage(durations) if manner.stages else None
+    with closing(stage or SweepProgress(durations, manner.progress, on=manner.on)) as bar:
 
         def watch(task: Task, share: float) -> None:
             if share < 1:
@@ -79,8 +81,9 @@ def _go_on(experiment: Experiment, tasks: Mapping[Task, Planned], dask: str | No
             points = {task: run.point for task, run in tasks.items()}
             processes = min(manner.processes(), len(tasks))
             run_all(store.folder, points, processes, watch, guest, failed, spare=store.spare)
-        said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}"
-    log.info(said)
+        said = f"{bar.finished} runs in {bar.elapsed()}, {bar.rate()}" if isinstance(bar, SweepProgress) else ""
+    if said:
+        log.info(said)
     return errors
 
 

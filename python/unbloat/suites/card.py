@@ -142,6 +142,72 @@ def _missed(card: Card, criterion: Criterion) -> str:
     return "" if verdict == "pass" else f"{missed} of {len(rows)}{'' if verdict == 'fail' else ' ?'}"
 
 
+# ---------------------------------------------------------------- Two places
+
+OPPOSITE = frozenset({"pass", "fail"})
+"""Verdicts of which one contradicts the other."""
+
+
+def in_two_places(here: Sequence[Card], there: Sequence[Card]) -> Report:
+    """Hold the cards of candidates from one place against those from another, criterion by criterion."""
+    by_name = {card.candidate.name: card for card in there}
+    pairs = [(card, by_name[card.candidate.name]) for card in here if card.candidate.name in by_name]
+    data = {"pairs": [[one.as_dict(), other.as_dict()] for one, other in pairs]}
+    parts: list[Part] = [_sentence_on(pair) for pair in pairs]
+    return Report([*parts, _by_place(pairs), _opposite_settings(pairs)], data)
+
+
+Pair = tuple[Card, Card]
+"""The cards of a candidate from two places."""
+
+
+def contradicted(pair: Pair) -> list[str]:
+    """List the ids of criteria that a candidate passes in one of two places and fails in the other."""
+    one, other = pair
+    return [each.id for each in one.suite.criteria if {one.verdict(each), other.verdict(each)} == OPPOSITE]
+
+
+def _sentence_on(pair: Pair) -> str:
+    one, other = pair
+    ids = contradicted(pair)
+    alike = sum(one.verdict(each) == other.verdict(each) for each in one.suite.criteria)
+    word = f"contradicted: {', '.join(ids)}" if ids else "none contradicted"
+    return f"{one.candidate.title}: {alike} of {len(one.suite.criteria)} criteria have one verdict in both; {word}."
+
+
+def _by_place(pairs: Sequence[Pair]) -> Table:
+    """Lay out the verdict on each criterion, two columns for each candidate."""
+    criteria = pairs[0][0].suite.criteria if pairs else []
+    columns = [
+        Column(f"{card.candidate.title}, {card.on}", "", [_missed(card, each) for each in criteria])
+        for pair in pairs
+        for card in pair
+    ]
+    return Table([Column("criterion", "", [each.id for each in criteria]), *columns])
+
+
+def _opposite_settings(pairs: Sequence[Pair]) -> Table:
+    """List the settings that a candidate passes in one place and fails in the other."""
+    found = [
+        (one, a, b)
+        for one, other in pairs
+        for a, b in zip(one.rows, other.rows, strict=True)
+        if {a.verdict, b.verdict} == OPPOSITE
+    ]
+    places = [card.on for card in pairs[0]] if pairs else ["", ""]
+    return Table(
+        [
+            Column("candidate", "", [one.candidate.title for one, _, _ in found]),
+            Column("criterion", "", [a.criterion.id for _, a, _ in found]),
+            Column("setting", "", [a.where for _, a, _ in found]),
+            Column("rule", "", [a.rule.holds for _, a, _ in found]),
+            Column(places[0], "", [a.words for _, a, _ in found]),
+            Column(places[1], "", [b.words for _, _, b in found]),
+        ],
+        title="Settings with opposite verdicts",
+    )
+
+
 # ---------------------------------------------------------------- Badge
 
 HEIGHT, CHARACTER, MARGIN = 20, 7, 10

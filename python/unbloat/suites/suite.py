@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 from msgspec import Meta, Struct
 
@@ -68,15 +68,35 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
     """Paragraphs for readers of the card."""
 
 
+Seeds = Annotated[int, Meta(ge=1, le=1000)]
+
+
+class RunsThere(Struct, frozen=True, forbid_unknown_fields=True):
+    """How the scenarios run in another place than the simulator."""
+
+    seeds: Seeds = 1
+    """Repeats there."""
+    overrides: dict[str, dict[str, Any]] = {}
+    """Keys to set anew there, by scenario, such as a shorter `duration`."""
+
+
 class Runs(Struct, frozen=True, forbid_unknown_fields=True):
     """How the scenarios run."""
 
-    seeds: Annotated[int, Meta(ge=1, le=1000)]
-    """Repeats in the simulator; a guest runs each grid point once."""
+    seeds: Seeds
+    """Repeats in the simulator."""
     difference: Annotated[float, Meta(ge=0, lt=1)]
     """Smallest difference of interest, as a share of the larger value."""
     series: dict[str, str] = {}
     """Steps of time series, by scenario."""
+    vm: RunsThere = RunsThere()
+    """Seeds and keys for guests, where a run takes much longer."""
+    kernel: RunsThere = RunsThere()
+    """Seeds and keys for the running kernel, where a run takes real time."""
+
+    def there(self, on: str) -> RunsThere:
+        """Return how the scenarios run on a backend."""
+        return {"vm": self.vm, "kernel": self.kernel}.get(on, RunsThere(self.seeds))
 
 
 class SuiteFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -150,6 +170,14 @@ def suite_of(name: str | Path) -> Suite:
 
 def _mistakes(suite: Suite) -> Iterator[tuple[Keys, str]]:
     seen: set[str] = set()
+    known = suite.scenarios()
+    for where in ("vm", "kernel"):
+        for name in suite.content.runs.there(where).overrides:
+            if name not in known:
+                yield (
+                    ("runs", where, "overrides", name),
+                    f"no rule is about a scenario {name}{did_you_mean(name, known)}",
+                )
     for number, criterion in enumerate(suite.criteria):
         if criterion.id in seen:
             yield ("criteria", number, "id"), f"another criterion has the id {criterion.id} already"
