@@ -600,7 +600,8 @@ def test_unloading_forgets_the_cure_of_a_network(followed: Python, sandbox: Sand
     assert (done.stdout, done.stderr) == snapshot(
         ("", "unbloat: the cure of the line that loads sorpc is undone: sorpc\n")
     )
-    assert "sorpc" not in unbloat("status").stdout and nothing_left(sandbox)
+    assert "sorpc" not in unbloat("status").stdout
+    wait_until(lambda: nothing_left(sandbox))
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Time that the kernel may take to release a congestion control whose last holder is gone.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// The outcome of unloading a congestion control.
 #[derive(Debug, Serialize)]
