@@ -16,6 +16,7 @@ from unbloat import Line as Measured
 from unbloat import read, scenario
 from unbloat.cli.line import _answered
 from unbloat.line.answer import Answer
+from unbloat.line.client import Clocks
 from unbloat.line.fitted import write_scenario
 from unbloat.line.model import Line, Plan, Side, simulate
 
@@ -34,6 +35,17 @@ def test_a_line_is_measured_within_its_budget(serve: Serve, cli: Cli, tmp_path: 
     assert list(runs.runs["phase"]) == ["idle", "down", "up", "both"]
     assert runs.flows.query("phase == 'down' and name == 'download'")["goodput_mbps"].gt(0).all()
     assert {"rtt_ms", "goodput_mbps"} <= set(runs.series("flows"))
+
+
+def test_a_clock_that_jumps_and_a_computer_that_slept_are_named() -> None:
+    before = Clocks(1e9, 50.0, 70.0)
+    assert before.notes(Clocks(1e9 + 40.2, 90.0, 110.0)) == []
+    assert before.notes(Clocks(1e9 - 3560, 90.0, 110.0)) == snapshot(
+        ["this computer's clock jumped by -3600 s, which the measured times do not follow"]
+    )
+    assert before.notes(Clocks(1e9 + 640, 90.0, 710.0)) == snapshot(
+        ["this computer slept for 600 s during the measurement: measure again"]
+    )
 
 
 def test_a_simulated_line_is_fitted_and_cured(cli: Cli, tmp_path: Path) -> None:

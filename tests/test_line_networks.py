@@ -163,6 +163,52 @@ def test_a_captive_portal_is_named(how: str, sentence: str, start: Start, sandbo
     assert not [*tmp_path.glob("line*.toml")]
 
 
+TUNNEL = """
+import fcntl, select, socket, struct, sys
+device = open("/dev/net/tun", "r+b", buffering=0)
+fcntl.ioctl(device, 0x400454CA, struct.pack("16sH", b"tun0", 0x1001))  # TUNSETIFF; IFF_TUN | IFF_NO_PI
+near, far = sys.argv[1:]
+outside = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+outside.bind((near, 5000))
+outside.connect((far, 5000))
+print("ready", flush=True)
+while True:
+    for end in select.select([device, outside], [], [])[0]:
+        try:
+            outside.send(device.read(2000)) if end is device else device.write(outside.recv(2000))
+        except OSError:  # The other end does not listen yet.
+            pass
+"""
+THROUGH_TUNNEL = """
+mount -t sysfs none /sys
+ip link set tun0 up mtu 1400
+ip address add 10.8.0.1/32 dev tun0
+ip route add default dev tun0
+ip -n far link set tun0 up mtu 1400
+ip -n far address add 192.0.2.1/32 dev tun0
+ip -n far route add 10.8.0.1 dev tun0
+"""
+
+
+def test_a_vpn_as_the_default_route_is_named(serve: Serve, start: Start, sandbox: Sandbox) -> None:
+    for near, far, is_far in (("10.0.9.1", "10.0.9.2", False), ("10.0.9.2", "10.0.9.1", True)):
+        end = start(sys.executable, "-c", TUNNEL, near, far, is_far=is_far)
+        assert end.stdout and end.stdout.readline() == "ready\n"
+    assert sandbox("sh", "-ec", THROUGH_TUNNEL).returncode == 0
+    serve()
+    before = state(sandbox)
+    words = (*UNBLOAT, "line", "--no-fit", "--budget", "2mb", "--duration", "20s", "--server")
+    done = sandbox(*words, "192.0.2.1")
+    assert done.returncode == 0 and "(192.0.2.1:4043) over tun0" in done.stdout
+    assert said(done.stderr) == snapshot(
+        [
+            "unbloat: note: the far end's certificate is not one that this computer trusts",
+            "unbloat: note: tun0 is a tunnel, such as a VPN's, and this is the line through it",
+        ]
+    )
+    assert state(sandbox) == before
+
+
 HOLD = """
 import socket, ssl, sys
 tls = ssl.create_default_context()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -32,6 +33,36 @@ class Now:
     """Bytes used so far, both directions together."""
 
 
+@dataclass(frozen=True)
+class Clocks:
+    """Three clocks of this computer at one time, in seconds."""
+
+    of_day: float
+    awake: float
+    """A clock that stops while the computer sleeps, and that nobody sets: measurements use it."""
+    since_boot: float
+
+    @classmethod
+    def now(cls) -> Clocks:
+        """Read them."""
+        return cls(time.time(), time.monotonic(), time.clock_gettime(time.CLOCK_BOOTTIME))
+
+    def notes(self, later: Clocks) -> list[str]:
+        """Say whether the clock jumped, or the computer slept, until a later time."""
+        slept_s = (later.since_boot - self.since_boot) - (later.awake - self.awake)
+        jump_s = (later.of_day - self.of_day) - (later.since_boot - self.since_boot)
+        found = []
+        if slept_s >= LEAST_JUMP_S:
+            found.append(f"this computer slept for {slept_s:.0f} s during the measurement: measure again")
+        if abs(jump_s) >= LEAST_JUMP_S:
+            found.append(f"this computer's clock jumped by {jump_s:+.0f} s, which the measured times do not follow")
+        return found
+
+
+LEAST_JUMP_S = 1.0
+"""The shortest jump of a clock that is worth a sentence."""
+
+
 def measure(
     server: str,
     *,
@@ -54,10 +85,12 @@ def measure(
     def seen(phase: str, *numbers: float | None) -> None:
         observe(Now(phase, *numbers))  # type: ignore[arg-type]
 
+    before = Clocks.now()
     started = datetime.now(UTC).isoformat(timespec="seconds")
     text, is_interrupted = _core.measure_line(server, budget=budget, seconds=seconds, phases=phases, observe=seen)
     found = json.loads(text)
     notes = [*found["notes"], *(["the measurement was interrupted"] if is_interrupted else [])]
+    notes += before.notes(Clocks.now())
     device = found["device"] or ""
     if is_tunnel(device):
         notes.append(f"{device} is a tunnel, such as a VPN's, and this is the line through it")
