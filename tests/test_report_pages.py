@@ -369,7 +369,7 @@ def test_reproducing_a_paper_with_its_page_makes_the_report_too(
         (
             ["report", "nowhere"],
             snapshot(
-                "unbloat: report: nowhere is neither results (a file or folder) nor a paper; papers: clpc, cubic-plus, dtpa, elastic-tcp, rtac, sorpc\n"
+                "unbloat: report: nowhere is neither results (a file or folder) nor a paper; papers: bbr3, clpc, copa, cubic-plus, dtpa, elastic-tcp, hystartpp, illinois, ledbat-pp, rledbat, rtac, search, sorpc\n"
             ),
         ),
         (["report", "clpc", "-o", "page.pdf"], snapshot("unbloat: report: -o page.pdf: a page's name ends in .html\n")),

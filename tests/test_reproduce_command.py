@@ -383,7 +383,7 @@ def test_choices_are_printed_alone(tiny, capsys):
         (
             "cubicplus",
             snapshot(
-                "unbloat: unknown paper `cubicplus` (did you mean cubic-plus?); papers: clpc, cubic-plus, dtpa, elastic-tcp, rtac, sorpc, or a folder with a published.toml\n"
+                "unbloat: unknown paper `cubicplus` (did you mean cubic-plus?); papers: bbr3, clpc, copa, cubic-plus, dtpa, elastic-tcp, hystartpp, illinois, ledbat-pp, rledbat, rtac, search, sorpc, or a folder with a published.toml\n"
             ),
         ),
         (

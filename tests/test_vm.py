@@ -26,6 +26,7 @@ from leftovers import PATIENCE_S, descendants, is_alive, read, wait_until
 from sentences import stderr_of
 from unbloat import RunError
 from unbloat.guest import guest, kernels, qemu
+from unbloat.system.paths import mechanism_names
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"
 SEGMENT = 1448
@@ -88,6 +89,17 @@ def test_every_control_works_on_the_oldest_kernel(scenario: Write, kernel: str) 
     (run,) = guests.run_all(kernel, file)
     delivered = {flow["cc"]: flow["goodput_mbps"] for flow in run["flows"]}
     assert run["sound"] and set(delivered) == set(controls) and min(delivered.values()) > 0.05, delivered
+
+
+def test_every_window_controller_works_on_the_oldest_kernel(scenario: Write, kernel: str) -> None:
+    """Each has a flow of its own over one link."""
+    link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "200p" }'
+    params = {"rtac": "\nwindow_controller_params = { bdp = 34 }"}
+    controllers = mechanism_names("window")
+    flows = (f'cc = "cubic"\nwindow_controller = "{name}"{params.get(name, "")}' for name in controllers)
+    (run,) = guests.run_all(kernel, scenario(link, *flows))
+    delivered = dict(zip(controllers, (flow["goodput_mbps"] for flow in run["flows"]), strict=True))
+    assert run["sound"] and min(delivered.values()) > 0.05, delivered
 
 
 def test_timeouts_are_counted_where_the_kernel_does_not(small: Path, kernel: str) -> None:
