@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat.suites.candidate import Candidate, candidate_of
+from unbloat.suites.card import in_two_places
 from unbloat.suites.judge import plan_of, settings_of
 from unbloat.suites.suite import suite_of
 from unbloat.system.paths import ALGORITHMS, SUITES, suite_names
@@ -191,6 +194,18 @@ def test_a_suite_says_what_differs_in_a_guest(mine: Path) -> None:
     assert [suite.content.runs.there(on).seeds for on in lengths] == [2, 3, 1]
 
 
+def test_cards_of_two_places_are_held_against_each_other(mine: Path) -> None:
+    card = ub.judge("cubic", mine)
+    opposite = [replace(row, verdict="fail") if row.setting == ("small",) else row for row in card.rows]
+    other = ub.Card(card.suite, card.candidate, "vm", opposite)
+    text = in_two_places([card], [other]).text()
+    assert "cubic: 1 of 2 criteria have one verdict in both; contradicted: filled." in text
+    assert re.search(r"filled +pass +fail \(1 of 2\) +1 of 2", text) and re.search(r"short +fail.* fail.* 1 of 1", text)
+    assert "Settings with opposite verdicts" in text and "line, small" in text
+    alike = in_two_places([card], [card]).text()
+    assert "2 of 2 criteria have one verdict in both; none contradicted." in alike and "opposite" not in alike
+
+
 # ---------------------------------------------------------------- Wrong input
 
 
@@ -263,7 +278,7 @@ def test_a_guest_runs_each_setting_of_rfc9743(candidate: str) -> None:
     assert not any(plan.refused for plan in plans)
     settings = {(rule.scenario, each) for plan in plans for rule in plan.rules for each in settings_of(rule, plan.grid)}
     assert len(settings) >= 40
-    warm = [point for plan in plans for point in plan.batch.points() if point.duration_s < 20]
+    warm = [point for plan in plans for point in plan.batch.points() if point.duration_s < 15]
     assert not warm, "some statistics would begin after the end"
 
 

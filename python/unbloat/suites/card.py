@@ -153,8 +153,9 @@ def in_two_places(here: Sequence[Card], there: Sequence[Card]) -> Report:
     by_name = {card.candidate.name: card for card in there}
     pairs = [(card, by_name[card.candidate.name]) for card in here if card.candidate.name in by_name]
     data = {"pairs": [[one.as_dict(), other.as_dict()] for one, other in pairs]}
-    parts: list[Part] = [_sentence_on(pair) for pair in pairs]
-    return Report([*parts, _by_place(pairs), _opposite_settings(pairs)], data)
+    parts: list[Part] = [*(_sentence_on(pair) for pair in pairs), _by_place(pairs)]
+    opposite = _opposite_settings(pairs)
+    return Report([*parts, *opposite], data)
 
 
 Pair = tuple[Card, Card]
@@ -176,26 +177,40 @@ def _sentence_on(pair: Pair) -> str:
 
 
 def _by_place(pairs: Sequence[Pair]) -> Table:
-    """Lay out the verdict on each criterion, two columns for each candidate."""
-    criteria = pairs[0][0].suite.criteria if pairs else []
-    columns = [
-        Column(f"{card.candidate.title}, {card.on}", "", [_missed(card, each) for each in criteria])
-        for pair in pairs
-        for card in pair
-    ]
-    return Table([Column("criterion", "", [each.id for each in criteria]), *columns])
+    """Lay out the verdicts on each criterion from both places, and in how many settings they are alike."""
+    rows = [(pair, each) for pair in pairs for each in pair[0].suite.criteria]
+    places = [card.on for card in pairs[0]] if pairs else ["", ""]
+    return Table(
+        [
+            Column("candidate", "", [one.candidate.title for (one, _), _ in rows]),
+            Column("criterion", "", [each.id for _, each in rows]),
+            *(
+                Column(place, "", [_summed(pair[number], each) for pair, each in rows])
+                for number, place in enumerate(places)
+            ),
+            Column("settings with one verdict", "", [_alike(pair, each) for pair, each in rows]),
+        ]
+    )
 
 
-def _opposite_settings(pairs: Sequence[Pair]) -> Table:
-    """List the settings that a candidate passes in one place and fails in the other."""
+def _alike(pair: Pair, criterion: Criterion) -> str:
+    """Count the settings of a criterion that have one verdict in both places."""
+    verdicts = list(zip(*([row.verdict for row in card.of(criterion)] for card in pair), strict=True))
+    return f"{sum(one == other for one, other in verdicts)} of {len(verdicts)}"
+
+
+def _opposite_settings(pairs: Sequence[Pair]) -> list[Table]:
+    """List the settings that a candidate passes in one place and fails in the other; no table without any."""
     found = [
         (one, a, b)
         for one, other in pairs
         for a, b in zip(one.rows, other.rows, strict=True)
         if {a.verdict, b.verdict} == OPPOSITE
     ]
-    places = [card.on for card in pairs[0]] if pairs else ["", ""]
-    return Table(
+    if not found:
+        return []
+    places = [card.on for card in pairs[0]]
+    table = Table(
         [
             Column("candidate", "", [one.candidate.title for one, _, _ in found]),
             Column("criterion", "", [a.criterion.id for _, a, _ in found]),
@@ -206,6 +221,7 @@ def _opposite_settings(pairs: Sequence[Pair]) -> Table:
         ],
         title="Settings with opposite verdicts",
     )
+    return [table]
 
 
 # ---------------------------------------------------------------- Badge
