@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from unbloat.papers.forecast import MEASURED, guest_processor_s, per_guest_second
+from unbloat.runs.costs import MEASURED, guest_processor_s, per_guest_second
 from unbloat.scenarios.source import source_of
 
 LTE = Path(__file__).parents[1] / "scenarios/traces/lte-small.down"

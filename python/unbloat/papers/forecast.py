@@ -6,7 +6,6 @@ import resource
 from collections.abc import Iterable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from statistics import fmean
 
 from unbloat._core import GridPoint
@@ -15,6 +14,7 @@ from unbloat.papers.batches import batches_of
 from unbloat.papers.kernel import Plan
 from unbloat.papers.paper import Paper
 from unbloat.results.record import Record
+from unbloat.runs import costs
 from unbloat.runs.experiment import Experiment, Manner
 from unbloat.runs.progress import Waiting
 from unbloat.scenarios.source import source_of
@@ -151,23 +151,6 @@ def _processor_s() -> float:
 
 # ---------------------------------------------------------------- On a kernel
 
-MEASURED = ((0.0, 0.0), (2e6, 0.06), (20e6, 0.42), (100e6, 2.21))
-"""Rates in bit/s, and processor seconds for a second of the guest: `benches/guest-speed` on the development machine.
-Beyond the last the guest's processor is always busy, and that does not cost more."""
-
-
-def guest_processor_s(point: GridPoint) -> float:
-    """Guess how long a processor takes for a grid point; where its link follows a recording, as for a slow one."""
-    return point.duration_s * per_guest_second(point.slowest_rate_bps or MEASURED[1][0])
-
-
-def per_guest_second(rate: float) -> float:
-    """Guess the processor time of a guest's second at a rate in bit/s."""
-    for (slower, less), (faster, more) in pairwise(MEASURED):
-        if rate <= faster:
-            return less + (more - less) * (rate - slower) / (faster - slower)
-    return MEASURED[-1][1]
-
 
 def of_plan(paper: Paper, plan: Plan, on: str, jobs: int | None) -> str:
     """Say how many runs a kernel does of a paper, and how long that takes if none is cached."""
@@ -177,6 +160,5 @@ def of_plan(paper: Paper, plan: Plan, on: str, jobs: int | None) -> str:
         seconds = sum(selection.real_seconds(paper, jobs) for selection in needed)
         how = f"on the kernel, in real time: {clock(seconds)} if all are new"
     else:
-        guest_s, processor_s = (sum(map(each, points)) for each in (lambda point: point.duration_s, guest_processor_s))
-        how = f"in guests, {clock(guest_s)} of their time: some {clock(processor_s)} of a processor's if all are new"
+        how = costs.in_guests(points)
     return f"{len(points)} runs {how}"

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from unbloat import _core
 from unbloat.system import machine
@@ -56,3 +57,29 @@ def tell(costs: Iterable[Cost], processes: int) -> None:
             machine.bytes_in_words(machine.free_memory()),
             fewer,
         )
+
+
+# ---------------------------------------------------------------- In guests
+
+MEASURED = ((0.0, 0.0), (2e6, 0.06), (20e6, 0.42), (100e6, 2.21))
+"""Rates in bit/s, and processor seconds for a second of the guest: `benches/guest-speed` on the development machine.
+Beyond the last the guest's processor is always busy, and that does not cost more."""
+
+
+def guest_processor_s(point: _core.GridPoint) -> float:
+    """Guess how long a processor takes for a grid point; where its link follows a recording, as for a slow one."""
+    return point.duration_s * per_guest_second(point.slowest_rate_bps or MEASURED[1][0])
+
+
+def per_guest_second(rate: float) -> float:
+    """Guess the processor time of a guest's second at a rate in bit/s."""
+    for (slower, less), (faster, more) in pairwise(MEASURED):
+        if rate <= faster:
+            return less + (more - less) * (rate - slower) / (faster - slower)
+    return MEASURED[-1][1]
+
+
+def in_guests(points: Sequence[_core.GridPoint]) -> str:
+    """Say how long runs in guests take if none is cached."""
+    guest_s, processor_s = (sum(map(each, points)) for each in (lambda point: point.duration_s, guest_processor_s))
+    return f"in guests, {clock(guest_s)} of their time: some {clock(processor_s)} of a processor's if all are new"

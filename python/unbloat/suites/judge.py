@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +15,13 @@ from unbloat.claims.measurements import Measurements
 from unbloat.claims.quantities import is_over_time, unit_named
 from unbloat.claims.verdicts import Answer, Uncertain, Values
 from unbloat.results.grid_points import Repeats
+from unbloat.runs import costs
 from unbloat.runs.progress import StagedProgress
 from unbloat.scenarios.source import PLACE, Source
 from unbloat.suites.candidate import Candidate
 from unbloat.suites.suite import Criterion, Rule, Suite
+
+log = logging.getLogger(__name__)
 
 Verdict = Literal["pass", "fail", "open", "unsound"]
 """Whether a candidate meets a rule; `open` if the repeats leave it undecided, or if a run is lacking."""
@@ -95,7 +99,10 @@ def judge(suite: Suite, candidate: Candidate, manner: Manner) -> list[Judged]:
     running = [plan for plan in plans if plan.batch.places]
     if not running:
         raise next(error for plan in plans for error in plan.refused.values())
-    stages.expect([point.duration_s for plan in running for point in plan.batch.points() for _ in range(seeds)])
+    points = [point for plan in running for point in plan.batch.points() for _ in range(seeds)]
+    stages.expect([point.duration_s for point in points])
+    if manner.on == "vm":
+        log.info("%d runs %s", len(points), costs.in_guests(points))
     found = measure([plan.batch for plan in running], RepeatRule(seeds), simulate)
     if not any(runs.runs for runs in found.values()):
         raise RunError(next(failure.reason for runs in found.values() for failure in runs.points[0].failures))
