@@ -2,6 +2,7 @@
 
 import struct
 
+import pandas as pd
 import pytest
 from unbloat.lab.near_packets import Segment, segment, times_of
 
@@ -10,12 +11,16 @@ PAYLOAD = 1448
 COUNT = 300
 
 
+def table(segments: list[Segment]) -> pd.DataFrame:
+    return pd.DataFrame(times_of(segments), columns=["direction", "time_s", "delay_ms"])
+
+
 def test_an_upload_s_requests_take_until_all_before_them_is_acknowledged() -> None:
     sent = [Segment(number * STEP_S, True, PORT, 7 + number * PAYLOAD, PAYLOAD, 1, None) for number in range(COUNT)]
     answers = [Segment(each.time_s + 0.04, False, PORT, 1, 0, each.number + PAYLOAD, 5) for each in sent]
     # One is lost and sent again; until it is there, answers repeat.
     held = [each for each in answers if not 1.04 <= each.time_s < 1.3]
-    found = times_of(sorted([*sent, *held], key=lambda each: each.time_s))
+    found = table(sorted([*sent, *held], key=lambda each: each.time_s))
     assert set(found["direction"]) == {"up"}
     assert found["delay_ms"].median() == pytest.approx(40, abs=6)
     late = found[found["time_s"].between(1.0, 1.05)]["delay_ms"]
@@ -28,7 +33,7 @@ def test_a_download_s_requests_take_until_all_before_them_has_come() -> None:
 
     lost, again_s = 100, 1.5
     come = [data(number, 9 + number * STEP_S + (0.05 if number else 0.02)) for number in range(COUNT) if number != lost]
-    found = times_of(sorted([*come, data(lost, 9 + again_s)], key=lambda each: each.time_s))
+    found = table(sorted([*come, data(lost, 9 + again_s)], key=lambda each: each.time_s))
     assert set(found["direction"]) == {"down"}
     # The first packet met no queue: the others wait for 30 ms more.
     assert found["delay_ms"].median() == pytest.approx(30, abs=6)
@@ -36,7 +41,7 @@ def test_a_download_s_requests_take_until_all_before_them_has_come() -> None:
 
 
 def test_what_carries_little_is_no_load() -> None:
-    assert times_of([Segment(1.0, True, PORT, 1, 500, 1, None)]).empty
+    assert table([Segment(1.0, True, PORT, 1, 500, 1, None)]).empty
 
 
 def test_a_packet_is_read_from_its_headers() -> None:

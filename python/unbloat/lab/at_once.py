@@ -4,8 +4,7 @@
 
 `unbloat shell --on vm` lets the clock of an idle guest follow real time, because somebody may be typing. On a busy
 computer its programs then wake up late. Here the clock jumps ahead as in a run. So it also jumps while the guest waits
-for a file of this computer, and a program should run once before its delays count. A process that never rests stops
-these jumps (`chrt -i 0`).
+for a file of this computer, and a program should run once before its delays count. `awake` stops the jumps meanwhile.
 """
 
 from __future__ import annotations
@@ -17,6 +16,25 @@ from unbloat.guest.program import Link, run
 from unbloat.runs.progress import prepared
 from unbloat.scenarios.chosen import chosen_source
 from unbloat.system.paths import ALGORITHMS
+
+AWAKE = """\
+chrt -i 0 sh -c 'while :; do :; done' & busy=$!
+rest() { sleep 1; kill $busy; }
+bash -c 'until : </dev/tcp/receiver/PORT; do sleep 1; done' 2>/dev/null
+"""
+
+
+def awake(port: int) -> str:
+    """Return what a shell at the near end does first: it waits until a program at the far end listens on this port.
+
+    A process that never rests stops the jumps of the clock until the shell calls `rest`.
+    """
+    return AWAKE.replace("PORT", str(port))
+
+
+def command(scenario: Path, queues: Path, far: str, near: str) -> list[str]:
+    """Return the command that runs this module as a program."""
+    return [sys.executable, "-m", "unbloat.lab.at_once", str(scenario), str(queues), far, near]
 
 
 def main(scenario: str, queues: str, far: str, near: str) -> int:

@@ -13,16 +13,12 @@ import signal
 import socket
 import struct
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from unbloat.line.streams import Stream
 from unbloat.system.files import write_text
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 STEP_S = 0.02
 """The time between two requests in the table."""
@@ -135,13 +131,18 @@ class _Half:
         return Stream(*(np.array(each, float) for each in (self.sent_s, self.ends, self.there_s, self.positions)))
 
 
-def times_of(segments: Iterable[Segment]) -> pd.DataFrame:
-    """Return how long requests take on each loaded connection: `direction`, `time_s`, `delay_ms`.
+Times = tuple[str, float, float]
+"""The direction of a request, when it began, in s, and how long it took, in ms."""
+COLUMNS = "direction,time_s,delay_ms\n"
+
+
+def times_of(segments: Iterable[Segment]) -> Iterator[Times]:
+    """Return how long requests take on each loaded connection.
 
     Those of uploads are round trips. Those of downloads are one-way, beyond the least delay of any packet.
     """
+    # Pandas would take longer to load in a guest than all the rest.
     import numpy as np
-    import pandas as pd
 
     up: dict[int, _Half] = {}
     down: dict[int, _Half] = {}
@@ -161,7 +162,6 @@ def times_of(segments: Iterable[Segment]) -> pd.DataFrame:
             # A tick is over half a tick later in the mean.
             back.sends((each.ticks + 0.5) * TICK_S, start + each.payload)
             back.arrives(each.time_s, start, start + each.payload)
-    frames = [pd.DataFrame({"direction": [], "time_s": [], "delay_ms": []})]
     for direction, halves, clock_s in (("up", up, 0.0), ("down", down, apart_s)):
         for half in halves.values():
             if not half.ends or half.ends[-1] < LOAD_BYTES or not half.positions:
@@ -169,10 +169,9 @@ def times_of(segments: Iterable[Segment]) -> pd.DataFrame:
             stream = half.stream()
             at_s = np.arange(stream.sent_s[0], stream.sent_s[-1], STEP_S)
             delays = stream.delays_ms(at_s) - 1e3 * clock_s
-            known = np.isfinite(delays)
-            columns = {"direction": direction, "time_s": at_s[known] + clock_s, "delay_ms": delays[known]}
-            frames.append(pd.DataFrame(columns))
-    return pd.concat(frames, ignore_index=True)
+            for time_s, delay_ms in zip(at_s + clock_s, delays, strict=True):
+                if np.isfinite(delay_ms):
+                    yield direction, float(time_s), float(delay_ms)
 
 
 def watch(file: Path) -> None:
@@ -190,7 +189,8 @@ def watch(file: Path) -> None:
             seconds, nanos = struct.unpack("qq", notes[0][2][:16])
             if each := segment(seconds + nanos / 1e9, kind == socket.PACKET_OUTGOING, packet):
                 found.append(each)
-    write_text(file, times_of(found).round(4).to_csv(index=False))
+    rows = (f"{direction},{time_s:.4f},{delay_ms:.4f}\n" for direction, time_s, delay_ms in times_of(found))
+    write_text(file, COLUMNS + "".join(rows))
 
 
 if __name__ == "__main__":
