@@ -121,10 +121,10 @@ def test_the_fall_in_delay_is_that_of_the_loads_which_a_cure_reaches_and_a_kerne
 
     def shown(source: Source) -> float:
         asked.extend(role for role in ("uploads", "downloads") if f'"{role}"' in (source.text or ""))
-        return 100.0 / len(asked)
+        return 100.0 if len(asked) % 2 else 50.0
 
     assert line_cures.fall_ms(home, cake, {"up": (3.0, 7.0), "down": (1.0, 2.0)}, shown) == 50.0
-    assert asked == ["uploads", "uploads"]
+    assert asked == ["uploads"] * 2 * line_cures.RUNS
     for cure in cures(line_cures.DEBIAN, 1e6, 16e6):
 
         def loads(source: Source) -> float:
