@@ -3,21 +3,22 @@
  * Westwood+: grows as Reno, and after a loss sets the window that its measured bandwidth needs without a queue.
  *
  * From Mascolo et al., "TCP Westwood: Bandwidth Estimation for Enhanced Transport over Wireless Links", MobiCom 2001,
- * in its later form (Westwood+, 2004) and as Linux has it. The bandwidth sample is the data that arrived over the time
- * that it took. Once a round trip, but at most every 50 ms, the sample passes two filters of 7/8 and 1/8; the first
- * sample sets both. After a repair, and as the threshold after a timeout,
+ * in its later form (Westwood+, 2004), in the arithmetic of Linux. The bandwidth sample is the data that arrived over
+ * the time that it took. Once a round trip, but at most every 50 ms, the sample passes two filters of 7/8 and 1/8; the
+ * first sample sets both. After a repair, and as the threshold after a timeout,
  *
  *    cwnd = max(bandwidth RTT_min / MSS, 2)
  *
  * While TCP repairs a loss the window goes towards half, as Reno's. RTT_min is the least since the last timeout.
  *
- * Departures from Linux:
- *  - the data that arrived is the socket's count of delivered segments. Linux's module, older than that count,
- *    estimates it from duplicate ACKs;
- *  - times are in microseconds and bandwidth in bytes a second. Linux has jiffies and bytes a jiffy, and an RTT rounded
- *    up to whole jiffies makes its window a little larger than the path;
- *  - a sample that spans the RTT itself counts, and the window is rounded to the nearest segment. A sample mostly spans
- *    one RTT and the microseconds in which the host answered; rounding down would lose a segment to those.
+ * Departures from the paper, all of them Linux's:
+ *  - times are in jiffies, 4 ms each at 250 a second, and RTTs are rounded up. On a path of 9 ms the window is a third
+ *    larger than the path. Bandwidth is in whole bytes a jiffy, and the window is rounded down;
+ *  - a sample takes longer than the RTT, by a jiffy at least. The ACK that ends it counts in the next;
+ *  - an ACK that acknowledges nothing stands for one segment. A later one for more than a segment counts without those
+ *    that stood for its data, but for one segment at least if all did. The stack predicts most ACKs of new data, which
+ *    count in full;
+ *  - the first ACK is not counted, or as one segment if the stack did not predict it.
  */
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -27,63 +28,88 @@
 
 PARAM(u32, interval, 50000, 1000, 1000000, "us", "least time that the bandwidth is measured over");
 
+#define NO_RTT (20 * HZ) /* jiffies */
+
+/* Times in jiffies. */
 struct westwood {
-	__u64 smoothed;	  /* bytes a second: after the first filter ... */
-	__u64 bandwidth;  /* ... and after the second */
-	__u32 delivered;  /* segments, with the last ACK ... */
-	__u32 began_with; /* ... and when the measurement began ... */
-	__u32 began_us;	  /* ... which was then */
-	__u32 rtt_us;	  /* latest */
-	__u32 rtt_min_us;
+	__u32 smoothed;	 /* bytes a jiffy: after the first filter ... */
+	__u32 bandwidth; /* ... and after the second */
+	__u32 began;	 /* the measurement did, then */
+	__u32 bytes;	 /* arrived since */
+	__u32 una;	 /* sequence number up to which data count */
+	__u32 assumed;	 /* bytes that ACKs of nothing stood for */
+	__u32 rtt;	 /* latest */
+	__u32 rtt_min;
 	__u8 forget_rtt_min;
+	__u8 has_acks;
 };
 
-static __always_inline __u64 westwood_filter(__u64 before, __u64 sample)
+static __always_inline __u32 westwood_filter(__u32 before, __u32 sample)
 {
 	return (7 * before + sample) / 8;
 }
 
-static __always_inline void westwood_measure(struct westwood *ca, __u64 bytes, __u32 us)
+static __always_inline void westwood_measure(struct westwood *ca, __u32 sample)
 {
-	__u64 sample = bytes * USEC_PER_SEC / us;
+	bool is_first = !ca->smoothed && !ca->bandwidth;
 
-	ca->smoothed = ca->bandwidth ? westwood_filter(ca->smoothed, sample) : sample;
-	ca->bandwidth = ca->bandwidth ? westwood_filter(ca->bandwidth, ca->smoothed) : sample;
+	ca->smoothed = is_first ? sample : westwood_filter(ca->smoothed, sample);
+	ca->bandwidth = is_first ? sample : westwood_filter(ca->bandwidth, ca->smoothed);
 }
 
 /* The segments that the path holds without a queue. */
 static __always_inline __u32 westwood_window(struct sock *sk)
 {
 	const struct westwood *ca = inet_csk_ca(sk);
-	const struct tcp_sock *tp = tcp_sk(sk);
 
-	__u64 bytes = ca->bandwidth * ca->rtt_min_us / USEC_PER_SEC;
-
-	return max((__u32)((bytes + tp->mss_cache / 2) / tp->mss_cache), 2U);
+	return max((__u32)((__u64)ca->bandwidth * ca->rtt_min / tcp_sk(sk)->mss_cache), 2U);
 }
 
-/* A measurement ends before the ACK that finds it long enough. */
-static __always_inline void westwood_count(const struct tcp_sock *tp, struct westwood *ca, __u32 now)
+/* Bytes that arrived by an ACK that the stack did not predict. */
+static __always_inline __u32 westwood_unpredicted(struct westwood *ca, __u32 acked, __u32 mss)
 {
-	__u32 elapsed = now - ca->began_us;
-
-	if (elapsed >= max(ca->rtt_us, interval)) {
-		westwood_measure(ca, (__u64)(ca->delivered - ca->began_with) * tp->mss_cache, elapsed);
-		ca->began_with = ca->delivered;
-		ca->began_us = now;
+	if (!acked) {
+		ca->assumed += mss;
+		return mss;
 	}
-	ca->delivered = tp->delivered;
+	if (acked <= mss)
+		return acked;
+	if (ca->assumed >= acked) {
+		ca->assumed -= acked;
+		return mss;
+	}
+	acked -= ca->assumed;
+	ca->assumed = 0;
+	return acked;
+}
+
+static __always_inline void westwood_count(const struct tcp_sock *tp, struct westwood *ca, bool is_predicted)
+{
+	__u32 elapsed = tcp_jiffies32 - ca->began;
+
+	if (!ca->has_acks)
+		ca->una = tp->snd_una;
+	ca->has_acks = 1;
+	if (elapsed > max(ca->rtt, interval / (__u32)USEC_PER_JIFFY)) {
+		westwood_measure(ca, ca->bytes / elapsed);
+		ca->bytes = 0;
+		ca->began += elapsed;
+	}
+	__u32 acked = tp->snd_una - ca->una;
+
+	ca->una = tp->snd_una;
+	ca->bytes += is_predicted ? acked : westwood_unpredicted(ca, acked, tp->mss_cache);
+	ca->rtt_min = ca->forget_rtt_min ? ca->rtt : min(ca->rtt_min, ca->rtt);
+	ca->forget_rtt_min = 0;
 }
 
 SEC("struct_ops")
 void BPF_PROG(init, struct sock *sk)
 {
-	__u32 delivered = tcp_sk(sk)->delivered;
-
 	*(struct westwood *)inet_csk_ca(sk) = (struct westwood){
-		.delivered = delivered,
-		.began_with = delivered,
-		.began_us = clock_us(sk),
+		.began = tcp_jiffies32,
+		.rtt = NO_RTT,
+		.rtt_min = NO_RTT,
 		.forget_rtt_min = 1,
 	};
 }
@@ -94,12 +120,13 @@ void BPF_PROG(pkts_acked, struct sock *sk, const struct ack_sample *sample)
 	struct westwood *ca = inet_csk_ca(sk);
 
 	if (sample->rtt_us > 0)
-		ca->rtt_us = sample->rtt_us;
-	if (!ca->rtt_us)
-		return;
-	westwood_count(tcp_sk(sk), ca, clock_us(sk));
-	ca->rtt_min_us = ca->forget_rtt_min ? ca->rtt_us : min(ca->rtt_min_us, ca->rtt_us);
-	ca->forget_rtt_min = 0;
+		ca->rtt = ((__u32)sample->rtt_us + USEC_PER_JIFFY - 1) / USEC_PER_JIFFY;
+}
+
+SEC("struct_ops")
+void BPF_PROG(in_ack_event, struct sock *sk, __u32 flags)
+{
+	westwood_count(tcp_sk(sk), inet_csk_ca(sk), !(flags & CA_ACK_SLOWPATH));
 }
 
 SEC("struct_ops")
@@ -138,6 +165,7 @@ SEC(".struct_ops.link")
 struct tcp_congestion_ops westwood = {
 	.init = (void *)init,
 	.pkts_acked = (void *)pkts_acked,
+	.in_ack_event = (void *)in_ack_event,
 	.cong_avoid = (void *)cong_avoid,
 	.ssthresh = (void *)ssthresh,
 	.cwnd_event = (void *)cwnd_event,

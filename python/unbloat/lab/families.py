@@ -41,10 +41,11 @@ IN_LINUX = {
 }
 """Congestion controls that Linux has too, under its name; half of their flows in the guest run Linux's own.
 
-Linux's `lp` and `westwood` are left out: ours are other algorithms, as their files say.
+Linux's `lp` is left out: ours is another algorithm, as its file says.
 """
 IN_LINUX_TOO = IN_LINUX | {"illinois": "illinois", "westwood": "westwood"}
-"""Those that `--controls` holds against Linux's own. No other scenario draws the last two from Linux."""
+"""Those that `--controls` holds against Linux's own. No other scenario draws the last two from Linux: the scenarios of a
+seed stay what they were."""
 
 
 @dataclass
