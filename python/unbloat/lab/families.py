@@ -44,8 +44,10 @@ IN_LINUX = {
 Linux's `lp` is left out: ours is another algorithm, as its file says.
 """
 IN_LINUX_TOO = IN_LINUX | {"illinois": "illinois", "westwood": "westwood"}
-"""Those that `--controls` holds against Linux's own. No other scenario draws the last two from Linux: the scenarios of a
-seed stay what they were."""
+"""Those that `--controls` holds against Linux's own. No other scenario draws the last two from Linux.
+
+So the scenarios of a seed stay what they were.
+"""
 
 
 @dataclass
