@@ -200,7 +200,9 @@ def test_cards_of_two_places_are_held_against_each_other(mine: Path) -> None:
     other = ub.Card(card.suite, card.candidate, "vm", opposite)
     text = in_two_places([card], [other]).text()
     assert "cubic: 1 of 2 criteria have one verdict in both; contradicted: filled." in text
-    assert re.search(r"filled +pass +fail \(1 of 2\) +1 of 2", text) and re.search(r"short +fail.* fail.* 1 of 1", text)
+    assert re.search(r"filled +pass +fail \(1 of 2\) +1 of 2 +1.00 to 1.00", text) and re.search(
+        r"short +fail.* fail.* 1 of 1", text
+    )
     assert "Settings with opposite verdicts" in text and "line, small" in text
     alike = in_two_places([card], [card]).text()
     assert "2 of 2 criteria have one verdict in both; none contradicted." in alike and "opposite" not in alike

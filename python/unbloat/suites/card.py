@@ -189,6 +189,7 @@ def _by_place(pairs: Sequence[Pair]) -> Table:
                 for number, place in enumerate(places)
             ),
             Column("settings with one verdict", "", [_alike(pair, each) for pair, each in rows]),
+            Column(f"measured: {places[1]} / {places[0]}", "", [_ratios(pair, each) for pair, each in rows]),
         ]
     )
 
@@ -197,6 +198,13 @@ def _alike(pair: Pair, criterion: Criterion) -> str:
     """Count the settings of a criterion that have one verdict in both places."""
     verdicts = list(zip(*([row.verdict for row in card.of(criterion)] for card in pair), strict=True))
     return f"{sum(one == other for one, other in verdicts)} of {len(verdicts)}"
+
+
+def _ratios(pair: Pair, criterion: Criterion) -> str:
+    """Write between which ratios the values of both places lie, over the settings in which both are above zero."""
+    values = zip(*([row.measured.value for row in card.of(criterion)] for card in pair), strict=True)
+    ratios = [there / here for here, there in values if here > 0 and there > 0]
+    return f"{min(ratios):.2f} to {max(ratios):.2f}" if ratios else ""
 
 
 def _opposite_settings(pairs: Sequence[Pair]) -> list[Table]:
