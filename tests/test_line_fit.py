@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from unbloat.line.evidence import Evidence, evidence_of
-from unbloat.line.fit import LEAST_SHARE, fit, others_share
+from unbloat.line.fit import fit
 from unbloat.line.fitted import Fit, write_scenario
 from unbloat.line.measurement import About, Measurement, measurement_of
 from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
+from unbloat.line.others import LEAST_SHARE, others_share
 from unbloat.scenarios.source import source_of
 
 DSL = Line(Side(2e6, 60e3), Side(8e6, 100e3), 0.03)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.model import LOAD, PACKET_BYTES, PAYLOAD_BYTES, PROBE_BYTES, Plan
+from unbloat.line.packet_times import rate_of_packets
+from unbloat.line.stretches import rate_by_use, rate_of_stretches
 
 if TYPE_CHECKING:
     import numpy as np
@@ -19,12 +21,6 @@ if TYPE_CHECKING:
 
 BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
-LEAST_PACKET_MS = 4.0
-"""Jitter hides the time of a packet that takes less."""
-MOST_UNUSED_SHARE = 0.6
-"""Goodput below this share of the rate makes a time twice as long as likely."""
-LEAST_STEPS = 12
-"""Fewer equal times between probes may be equal by chance."""
 
 
 @dataclass
@@ -46,6 +42,10 @@ class View:
     retransmitted: float
     """Resent segments by all segments; missing if unknown."""
     probes_lost: float
+    base_rtt_s: float
+    """RTT of a probe on the empty line."""
+    jitter_ms: float = 0.0
+    """How long nearly all probes wait at most on the empty line."""
 
     def rate(self, start: float, stop: float) -> float:
         """Return the payload rate between two shares of the phase, bit/s."""
@@ -91,12 +91,12 @@ class View:
         """The time that a full packet takes at the rate of the goodput."""
         return PACKET_BYTES * 8e3 / max(1.0, self.rate(0.3, 1.0))
 
-    def is_busy(self, moments: Numbers) -> NDArray[np.bool_]:
-        """Return whether packets waited for others at these times."""
+    def is_busy(self, moments: Numbers, least_ms: float | None = None) -> NDArray[np.bool_]:
+        """Return whether packets waited for others at these times, for longer than `least_ms` or a packet."""
         import numpy as np
 
         waits = np.nan_to_num(self.added)
-        is_waiting = waits > 1.2 * self.packet_ms
+        is_waiting = waits > (1.2 * self.packet_ms if least_ms is None else least_ms)
         begins, ends = self.sent[is_waiting], (self.sent + np.maximum(waits / 1e3, 0.03))[is_waiting]
         began, ended = (np.searchsorted(np.sort(each), moments) for each in (begins, ends))
         found: NDArray[np.bool_] = began > ended
@@ -133,52 +133,22 @@ class View:
     @cached_property
     def link_bps(self) -> float:
         """The rate of the line as single packets or undisturbed parts show it; missing if neither does."""
-        by_packets = self._rate_of_packets()
+        by_packets = rate_of_packets(self.sent * 1e3, self.added, self.packet_ms)
         return by_packets if math.isfinite(by_packets) else self.parts_bps
 
+    @cached_property
+    def stretches_bps(self) -> float:
+        """The rate of the times in which the line was always busy; missing if there are too few of them."""
+        return self.wire_bps(rate_of_stretches(self))
+
+    @cached_property
+    def use_bps(self) -> float:
+        """The rate by the share of busy time; missing if jitter hides it."""
+        return rate_by_use(self, self.jitter_ms)
+
     def doubt_rate(self) -> None:
-        """Take the rate for unknown, as no line with this rate explains the phase."""
-        self.link_bps = math.nan
-
-    def _rate_of_packets(self) -> float:
-        """Return the rate from the times between probes that leave a queue, with whole packets between them."""
-        import numpy as np
-
-        usual_ms = self.packet_ms
-        if usual_ms < LEAST_PACKET_MS or not self.wait(0.5) > 0.05 * usual_ms:
-            return math.nan
-        is_known = np.isfinite(self.added)
-        leaves = (self.sent * 1e3 + self.added)[is_known]
-        is_next = (np.diff(np.flatnonzero(is_known)) == 1) & (self.added[is_known][1:] > 0.05 * usual_ms)
-        steps = np.diff(leaves)[is_next]
-        # The goodput is at most the rate, and half of it where senders wait for timers.
-        packets = usual_ms * np.geomspace(0.25, 1.15, 400)
-        probe = 1 + PROBE_BYTES / PACKET_BYTES
-
-        def matching(packet_ms: float, within: float) -> NDArray[np.bool_]:
-            found: NDArray[np.bool_] = np.abs(steps / packet_ms - probe) < within
-            return found
-
-        counts = np.array([np.sum(matching(each, 0.02)) for each in packets])
-        best = float(packets[int(np.argmax(counts))])
-        best = float(np.median(steps[matching(best, 0.02)])) / probe if counts.any() else best
-        # The simulator knows the last of probes that leave together; the others seem to leave halfway.
-        whole = best * 2 * probe / (2 * probe - 1)
-        # Two packets between most probes look like one of twice the time.
-        single = best * probe / (1 + probe)
-        is_checked = False
-        for each in (whole, single):
-            if each < 1.05 * usual_ms and np.sum(matching(each, 0.012)) > max(4, 0.06 * counts.max()):
-                best, is_checked = each, True
-                break
-        half = best * (2 * probe - 1) / (2 * probe)
-        is_checked |= bool(np.sum(matching(half, 0.012)) > max(4, 0.06 * counts.max()))
-        if best < MOST_UNUSED_SHARE * usual_ms and not is_checked:
-            return math.nan
-        near = steps[matching(best, 0.04)]
-        if len(near) < LEAST_STEPS or len(near) < 0.6 * np.sum(matching(best, 0.15)):
-            return math.nan
-        return (PACKET_BYTES + PROBE_BYTES) * 8e3 / float(np.median(near))
+        """Take the rate of packets and stretches for unknown, as no line with this rate explains the phase."""
+        self.link_bps = self.stretches_bps = math.nan
 
     @cached_property
     def parts_bps(self) -> float:
@@ -216,10 +186,14 @@ class View:
 
     def wire_bps(self, payload_bps: float) -> float:
         """Return the rate of packets that carry payload at a rate, with the probes among them."""
+        return payload_bps * PACKET_BYTES / PAYLOAD_BYTES + self.probes_bps
+
+    @property
+    def probes_bps(self) -> float:
+        """The rate of the probes."""
         import numpy as np
 
-        probes_bps = PROBE_BYTES * 8 / float(np.median(np.diff(self.sent))) if len(self.sent) > 1 else 0.0
-        return payload_bps * PACKET_BYTES / PAYLOAD_BYTES + probes_bps
+        return PROBE_BYTES * 8 / float(np.median(np.diff(self.sent))) if len(self.sent) > 1 else 0.0
 
     def _busy_and_rates(self, count: int) -> tuple[Numbers, Numbers]:
         """Return the share of busy time and the payload rate of each part of the phase."""
@@ -293,7 +267,9 @@ def view(
     segments = float(carried[-1]) / PAYLOAD_BYTES + 1
     lost = float(np.mean(np.isnan(rtt))) if len(rtt) else math.nan
     again_by_all = float(resent[-1]) / segments
-    return View(direction, stop - start, sent, np.maximum(added, 0.0), grid, carried, own, resent, again_by_all, lost)
+    base_rtt_s = max(0.0, base_rtt_ms / 1e3)
+    waits = np.maximum(added, 0.0)
+    return View(direction, stop - start, sent, waits, grid, carried, own, resent, again_by_all, lost, base_rtt_s)
 
 
 @dataclass
@@ -350,11 +326,14 @@ def evidence_of(measurement: Measurement) -> Evidence:
         base = float(np.quantile(delays[known], 0.002))
         base_ms[direction] = min(float(np.quantile(calm, 0.1)), base + 1.0) if len(calm) else base
     spread = _spread_ms(tables, rtt, is_idle & answered)
+    idle_waits_ms = {each: _idle_waits(probes, each, is_idle) for each in DIRECTIONS}
     views: dict[tuple[PhaseName, Direction], View] = {}
     for phase, directions in LOAD.items():
         for direction in directions:
             found = view(tables, phase, direction, base_ms[direction], base_rtt_ms, is_alone=len(directions) == 1)
             if found:
+                waits_ms = idle_waits_ms[direction]
+                found.jitter_ms = float(np.quantile(waits_ms, 0.98)) if len(waits_ms) else math.inf
                 views[phase, direction] = found
     probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
     phases = tables["phases"]
@@ -374,7 +353,7 @@ def evidence_of(measurement: Measurement) -> Evidence:
         base_ms,
         float(np.mean(~answered[is_idle])) if is_idle.any() else 0.0,
         spread,
-        {each: _idle_waits(probes, each, is_idle) for each in DIRECTIONS},
+        idle_waits_ms,
         float(np.sum(tables["requests"]["phase"] == "idle")) / max(1.0, seconds.get("idle", 0.0)),
         views,
         plan,

@@ -1,32 +1,51 @@
 """The line that explains a measurement: direct estimates first, then the simulator in the loop.
 
 The phase that loads a direction alone fits it. A candidate of each class of queue starts from what the samples show
-directly. The simulator repeats the phase with the connections that the client opened. The rate then grows by the ratio
-of measured and simulated goodput, and the buffer by that of the delays, some times over. The candidate whose goodput,
-delays and losses differ least from the measured ones is the fit. A search along rate and buffer ends it. The range of a
-key is the spread of simulations with other seeds and slightly other starts.
+directly. The simulator repeats the phase with the connections that the client opened. Some times over, the buffer then
+grows by the ratio of measured and simulated delays. A rate that the samples do not show grows by the ratio of goodputs.
+The candidate whose goodput, delays and losses differ least from the measured ones is the fit. A search along rate and
+buffer ends it. The range of a key is the spread of simulations with other seeds and slightly other starts.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from dataclasses import replace
+from typing import Any
 
+from unbloat.line.candidates import (
+    ENOUGH,
+    HEADERS,
+    PENALTIES,
+    RATE_BY_USE,
+    SURE_RATE,
+    Candidate,
+    clipped,
+    corrected,
+    difference,
+    firsts,
+    known_bps,
+    likely,
+    shown_bps,
+    stepped,
+)
 from unbloat.line.evidence import Evidence, View, evidence_of, view
 from unbloat.line.fitted import Fit, Range, where
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
-from unbloat.line.model import LOAD, PACKET_BYTES, PAYLOAD_BYTES, PROBE_BYTES, Kind, Line, Side, simulate_phase
+from unbloat.line.model import (
+    LOAD,
+    PACKET_BYTES,
+    PAYLOAD_BYTES,
+    PROBE_BYTES,
+    Kind,
+    Line,
+    Side,
+    simulate_phase,
+)
+from unbloat.line.others import CALM_MS, LEAST_PROBES, LEAST_SHARE, others_share
+from unbloat.line.unsteady import is_unsteady, parts_of
 
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.floating[Any]]
-
-HEADERS = PACKET_BYTES / PAYLOAD_BYTES
-"""Bytes that the line carries for each byte of payload."""
 ROUNDS = 6
 """Corrections of a candidate."""
 FAR = 1.2
@@ -39,195 +58,6 @@ GOOD = 0.25
 """A score at which no search is needed."""
 REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
-
-
-@dataclass
-class Candidate:
-    """One direction as one class of queue has it."""
-
-    side: Side
-    score: float = math.inf
-    """Root mean square of the differences, by what is usual for each."""
-    residual: float = math.inf
-    """Mean relative difference of goodput and delays."""
-    seen: View | None = None
-    usual: float = 0.0
-    """The score of two simulations of this line that differ by chance alone."""
-
-    @property
-    def fits(self) -> bool:
-        """Whether the measurement differs from the simulations no more than they differ from one another."""
-        return self.score < max(ENOUGH, 1.3 * self.usual + 0.2)
-
-
-def difference(measured: View, simulated: View | None, side: Side, noise_ms: float) -> tuple[float, float]:
-    """Return the score of a simulation, and the mean relative difference of goodput and delays."""
-    import numpy as np
-
-    if simulated is None:
-        return math.inf, math.inf
-    packet_ms = PACKET_BYTES * 8e3 / side.rate_bps
-    mean = max(measured.rate(0, 1), 1.0)
-    terms: list[tuple[float, float]] = []  # A normalized difference and its weight.
-    rates = (simulated.bins() - measured.bins()) / mean
-    terms += [(float(each) / 0.10, 0.5) for each in rates]
-    terms.append(((simulated.rate(0.3, 1) - measured.rate(0.3, 1)) / mean / 0.03, 3.0))
-    relative = [float(np.mean(np.abs(rates)))]
-    floor = 1.0 + noise_ms + 0.7 * packet_ms
-    usual = max(measured.wait(0.5), 1.0)
-    waits = simulated.waits() - measured.waits()
-    terms += [(float(each) / (0.2 * usual + floor), 0.5) for each in waits if math.isfinite(each)]
-    for share in (0.1, 0.5, 0.9, 0.98):
-        one, other = measured.wait(share), simulated.wait(share)
-        if math.isfinite(one) and math.isfinite(other):
-            terms.append(((other - one) / (0.1 * max(one, usual) + floor), 1.0))
-            relative.append(max(0.0, abs(other - one) - floor) / max(one, usual, floor))
-    one, other = measured.wait(1.0, 0.0), simulated.wait(1.0, 0.0)
-    if math.isfinite(one) and math.isfinite(other):
-        terms.append(((other - one) / (0.15 * max(one, usual) + floor + 2), 1.0))
-    for share in (0.5, 0.9):
-        one, other = measured.own_wait(share), simulated.own_wait(share)
-        if math.isfinite(one) and math.isfinite(other):
-            terms.append(((other - one) / (0.15 * max(one, usual) + floor), 1.0))
-    if math.isfinite(measured.retransmitted) and math.isfinite(simulated.retransmitted):
-        usual_loss = 0.3 * measured.retransmitted + 0.01
-        terms.append(((simulated.retransmitted - measured.retransmitted) / usual_loss, 1.0))
-    if math.isfinite(measured.probes_lost):
-        terms.append(((simulated.probes_lost - measured.probes_lost) / (0.4 * measured.probes_lost + 0.03), 1.0))
-    squares = sum(weight * min(abs(value), 6.0) ** 2 for value, weight in terms)
-    return math.sqrt(squares / sum(weight for _, weight in terms)), float(np.mean(relative))
-
-
-PENALTIES: dict[str, float] = {
-    "fifo": 0.0,
-    "packets": 0.15,
-    "drophead packets": 0.08,
-    "lossy": 0.1,
-    "unfilled": 0.2,
-    "drophead": 0.05,
-    "fq_codel": 0.15,
-    "pie": 0.1,
-    "codel": 0.15,
-    "policer": 0.1,
-    "policer of 25 ms": 0.1,
-    "policer of 60 ms": 0.1,
-    "policer of 200 ms": 0.1,
-    "varying": 0.25,
-}
-"""The margin by which a class's score must beat that of a simpler one."""
-
-
-POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06, "policer of 200 ms": 0.2}
-"""Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
-
-
-def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
-    """Return the candidates that the samples suggest directly, by class."""
-    import numpy as np
-
-    is_known = math.isfinite(measured.link_bps)
-    rate = measured.link_bps if is_known else measured.rate(0.4, 1.0) * HEADERS
-    packet_ms = PACKET_BYTES * 8e3 / rate
-    highest = measured.wait(0.98, 0.0)
-    loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
-    room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
-    found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
-    found["drophead"] = Side(rate, room, "drophead", loss)
-    if rate < SLOW_BPS:
-        # Probes and acknowledgements take as much room as data in a queue that counts packets.
-        slots = room * (1 + 50 * PACKET_BYTES * 8 / rate)
-        found["packets"] = Side(rate, slots, "fifo", loss, in_packets=True)
-        found["drophead packets"] = Side(rate, slots, "drophead", loss, in_packets=True)
-    resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
-    if not loss and 2e-4 < resent < 0.15:
-        found["lossy"] = Side(rate, 1.2 * room, "fifo", 25 * resent)
-        if not is_known and (highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest):
-            faster = 2 * HEADERS * measured.peak()
-            found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
-    middle = measured.wait(0.5)
-    # A fair queue serves a packet of each connection in turn; a probe waits for a turn if it comes more often.
-    is_low = not math.isfinite(middle) or middle < max(3, 0.8 * connections) * packet_ms + 4
-    if is_low:
-        found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
-        tokens = measured.carried * HEADERS - rate / 8 * measured.times
-        peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
-        least = max(10.0 * PACKET_BYTES, float(tokens.max()))
-        # A policer cuts where the line itself is not busy, so that no packet waits for another.
-        for name, seconds in POLICERS.items() if not is_known else ():
-            burst = max(least, rate / 8 * seconds)
-            found[name] = Side(rate, 64 * PACKET_BYTES, "policer", loss, burst, max(3 * rate, peak))
-    if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
-        target = min(0.1, max(0.002, middle / 1e3))
-        found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
-        found["codel"] = Side(rate, 0.0, "codel", loss, target_s=target)
-    return found
-
-
-def corrected(side: Side, measured: View, simulated: View) -> Side:
-    """Return the candidate with what the simulation was wrong about corrected."""
-    if math.isfinite(known := known_bps(side, measured)):
-        ratio = known / side.rate_bps
-    else:
-        ratio = math.sqrt(
-            _clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
-            * _clipped(measured.peak() / max(1.0, simulated.peak()))
-        )
-    ratio = _likely(side, measured, ratio)
-    changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
-    if side.rates:
-        changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
-    small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
-    if side.discipline in ("fifo", "drophead"):
-        one, other = measured.wait(0.98, 0.0), simulated.wait(0.98, 0.0)
-        # A buffer that losses keep from filling does not limit the wait.
-        if (
-            math.isfinite(one)
-            and math.isfinite(other)
-            and not (side.loss_percent and other < 0.95 * 1e3 * side.buffer_s)
-        ):
-            room = side.buffer_bytes * _clipped((one + small) / (other + small)) * ratio
-            changes["buffer_bytes"] = max(2.0 * PACKET_BYTES, room)
-    if side.target_s:
-        one, other = measured.wait(0.5), simulated.wait(0.5)
-        if math.isfinite(one) and math.isfinite(other):
-            changes["target_s"] = min(0.2, max(0.001, side.target_s * _clipped((one + small) / (other + small))))
-    if side.loss_percent and math.isfinite(measured.retransmitted - simulated.retransmitted):
-        excess = 100 * (measured.retransmitted - simulated.retransmitted)
-        changes["loss_percent"] = min(20.0, max(0.2 * side.loss_percent, side.loss_percent + 0.8 * excess))
-    return replace(side, **changes)
-
-
-def known_bps(side: Side, measured: View) -> float:
-    """Return the constant rate of a candidate that the samples show directly; missing if they do not."""
-    if side.rates:
-        return math.nan
-    if side.discipline == "policer":
-        return measured.flat_bps
-    shown = (measured.link_bps, measured.flat_bps, measured.busy_bps)
-    return next((each for each in shown if math.isfinite(each)), math.nan)
-
-
-def _likely(side: Side, measured: View, ratio: float) -> float:
-    """Return the factor of a candidate's rate, within what is likely for a policer.
-
-    Once the burst is gone, nothing passes but the tokens' rate, or less.
-    """
-    if side.discipline != "policer":
-        return ratio
-    late = measured.wire_bps(measured.rate(0.5, 1.0)) / side.rate_bps
-    return min(max(ratio, 0.95 * late), MOST_UNUSED * late)
-
-
-def _stepped(side: Side, name: str, factor: float) -> Side | None:
-    """Return the candidate with another rate, or another limit of the wait; None if it has none."""
-    room = side.buffer_bytes * factor
-    if name == "rate":
-        return replace(side, rate_bps=side.rate_bps * factor, buffer_bytes=room, burst_bytes=side.burst_bytes * factor)
-    if side.target_s:
-        return replace(side, target_s=side.target_s * factor)
-    if side.burst_bytes:
-        return replace(side, burst_bytes=side.burst_bytes * factor)
-    return replace(side, buffer_bytes=room) if room > 2 * PACKET_BYTES else None
 
 
 def _factor(*estimates: Sequence[float]) -> tuple[float, float]:
@@ -259,18 +89,8 @@ def _moved(span: Range, factor: float) -> Range:
     return least * factor, None if most is None else most * factor
 
 
-def _clipped(ratio: float) -> float:
-    return min(2.0, max(0.5, ratio))
-
-
-SLOW_BPS = 4e6
-"""Slower lines carry so few packets that probes matter in a queue that counts packets."""
-ENOUGH = 3.0
-"""The largest score of a line that fits, unless chance alone makes a larger one."""
-MOST_UNUSED = 1.07
-"""The most by which a policer's rate exceeds what passes it in the second half of a phase."""
-SURE_RATE = 0.02
-"""How far a rate is open that the samples show directly, as a logarithm."""
+RARE = 0.001
+"""Rarer losses may be random ones: a buffer that overflows loses many packets at once."""
 SURELY_VARYING = 0.3
 """How much worse than a constant rate's a score may be where the parts of the phase show that the rate varies."""
 LEAST_CHANGE_OF_RATE = 0.1
@@ -283,32 +103,6 @@ SURE = 0.9
 """A score below which load both ways must be as the line says; otherwise it may be chance."""
 BUSY = 0.8
 """The least share of the time in which packets wait on a line that is full."""
-CALM_MS = 6.0
-"""RTTs of a line without load differ less than this, unless others load it or it is a radio."""
-LEAST_PROBES = 40
-"""Fewer probes of a line without load do not tell how many of them wait."""
-LEAST_SHARE = 0.04
-"""The share of the probes that wait on a line that others load."""
-REQUEST_BYTES = 9000
-"""What one of the client's requests carries, mostly certificates."""
-
-
-def others_share(waits_ms: Numbers, rate_bps: float, requests_hz: float) -> float:
-    """Return the share of probes that waited without load longer than jitter and the client's requests explain.
-
-    Jitter delays most probes, others' packets some: the lower quarter of the waits shows the jitter. A line that
-    others load all the time delays even that quarter, by the time of a packet.
-    """
-    import numpy as np
-
-    packet_ms = PACKET_BYTES * 8e3 / rate_bps
-    own = min(1.0, requests_hz * REQUEST_BYTES * 8 / rate_bps)
-    low_ms = float(np.quantile(waits_ms, 0.25))
-    if low_ms > max(1.0, 0.7 * packet_ms):
-        return 0.75 - own
-    # A rate that varies changes the time that a probe itself takes.
-    probe_ms = PROBE_BYTES * 8e3 / rate_bps
-    return float(np.mean(waits_ms > 20 * low_ms + 3 * probe_ms + 0.05)) - own
 
 
 def fit(measurement: Measurement, *, seed: int = 1) -> Fit:
@@ -420,6 +214,9 @@ class Fitter:
         found = {
             each: view(tables, phase, each, bases[each], sum(bases.values()), is_alone=True) for each in LOAD[phase]
         }
+        for each, seen in found.items():
+            if seen and (phase, each) in evidence.views:
+                seen.jitter_ms = evidence.views[phase, each].jitter_ms
         return {each: seen for each, seen in found.items() if seen}
 
     def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
@@ -429,7 +226,7 @@ class Fitter:
         for name, side in sides.items():
             tried[name] = self._refined(line, phase, measured, Candidate(side), range(3))
         lowest = min(each.score for each in tried.values())
-        if lowest > DOUBTFUL and math.isfinite(measured.link_bps):
+        if lowest > DOUBTFUL and (math.isfinite(measured.link_bps) or math.isfinite(measured.stretches_bps)):
             measured.doubt_rate()
             return self._best(line, phase, measured)
         limit = lowest + FAR
@@ -445,7 +242,7 @@ class Fitter:
         for step in STEPS:
             for name in ("room",) if math.isfinite(known_bps(best.side, measured)) else ("rate", "room"):
                 for factor in (1 + step, 1 / (1 + step)):
-                    while best.score > GOOD and (side := _stepped(best.side, name, factor)):
+                    while best.score > GOOD and (side := stepped(best.side, name, factor)):
                         seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
                         score, residual = difference(
                             measured, seen.get(measured.direction), side, self._evidence.idle_spread_ms
@@ -528,10 +325,15 @@ class Fitter:
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
         )
         if math.isfinite(known := known_bps(side, measured)):
-            shift, open_rate = known / side.rate_bps, SURE_RATE
+            shift = known / side.rate_bps
+            open_rate = SURE_RATE if side.discipline == "policer" else shown_bps(measured)[1]
+            if known == measured.use_bps:
+                seen = [each.use_bps / side.rate_bps for each in replicas if math.isfinite(each.use_bps)]
+                factor, open_rate = _factor(seen) if len(seen) > 1 else (1.0, RATE_BY_USE)
+                shift /= factor
         elif best.score < GOOD:
             shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
-        shift = _likely(side, measured, shift)
+        shift = likely(side, measured, shift)
         self._spreads[direction] = open_rate
         rate = side.rate_bps * shift
         is_filled = self._is_filled(line, phase, measured, side)
@@ -554,11 +356,15 @@ class Fitter:
         waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
         reached = float(np.median([each.wait(0.98, 0.0) for each in replicas])) > 900 * old.buffer_s
         reached |= old.discipline == "drophead"  # What is dropped from the head shortens the waits.
-        change = _clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
+        change = clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
         room = max(2.0 * PACKET_BYTES, old.buffer_bytes * side.rate_bps / old.rate_bps * change)
         open_room = 2 * float(np.std(waits)) + self._spreads[direction] + 0.02
-        most = room * math.exp(open_room) if self._is_full(line, phase, best, room, measured) else None
-        self._ranges[direction]["queue.limit"] = (room * math.exp(-open_room), most)
+        if self._is_full(line, phase, best, room, measured):
+            self._ranges[direction]["queue.limit"] = (room * math.exp(-open_room), room * math.exp(open_room))
+        else:
+            # It holds at least what the longest wait was for.
+            longest = measured.wait(1.0, 0.0) * side.rate_bps / 8e3
+            self._ranges[direction]["queue.limit"] = (max(room, longest) * math.exp(-self._spreads[direction]), None)
         return replace(side, buffer_bytes=room)
 
     def _is_full(self, line: Line, phase: PhaseName, best: Candidate, room: float, measured: View) -> bool:
@@ -571,15 +377,16 @@ class Fitter:
         if measured.retransmitted == 0:
             return False
         may_be_loss = best.side.loss_percent > 0 or self._may_be_loss(direction, best)
+        may_be_loss |= measured.retransmitted < RARE
         if not may_be_loss and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES:
             return True
         lossy = self.candidates[direction].get("lossy", best)
         loss_percent = best.side.loss_percent or (lossy.side.loss_percent if may_be_loss else 0.0)
         changed = line.replaced(direction, buffer_bytes=2 * room, loss_percent=loss_percent)
-        larger = self.simulated(changed, phase, 100).get(direction)
+        larger = [self.simulated(changed, phase, 100 + number).get(direction) for number in range(3)]
         high = measured.wait(0.98, 0.0)
         small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / best.side.rate_bps
-        return larger is not None and larger.wait(0.98, 0.0) > 1.15 * high + small
+        return all(each is not None and each.wait(0.98, 0.0) > 1.15 * high + small for each in larger)
 
     def _better(self, line: Line, phase: PhaseName, best: Candidate, side: Side, measured: View) -> Candidate:
         """Return the candidate with a corrected side, or the old one, to which the ranges then move."""
@@ -815,40 +622,3 @@ def _loss_range(side: Side, measured: View) -> Range:
 
 def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:
     return sum(abs(math.log(ratio)) for ratio, _ in ratios.values())
-
-
-def is_unsteady(measured: View, replicas: Sequence[View], *, may_be_loss: bool) -> bool:
-    """Return whether the rate changes from part to part, as replicas of a line with a constant rate do not show.
-
-    A busy line without losses carries at its rate. A full buffer makes packets wait for its room by its rate, but
-    random losses come at any wait.
-    """
-    paces, ceilings = variation(measured)
-    usual = [variation(each) for each in replicas]
-    if math.isfinite(paces):
-        return paces > 0.03 + 1.4 * max((each for each, _ in usual if math.isfinite(each)), default=0.0)
-    if may_be_loss or math.isfinite(measured.link_bps) or not math.isfinite(ceilings):
-        return False
-    return ceilings > 0.04 + 1.4 * max((each for _, each in usual if math.isfinite(each)), default=0.0)
-
-
-def variation(seen: View) -> tuple[float, float]:
-    """Return how much paces and the waits of full buffers differ in a phase, by their medians; missing if unknown."""
-    import numpy as np
-
-    count = parts_of(seen)
-    paces, ceilings = (each[np.isfinite(each)] for each in seen.parts(count))
-    pace = ceiling = math.nan
-    if len(paces) >= 3:
-        few = 3 * PAYLOAD_BYTES * 8 / (seen.load_s / count)
-        pace = max(0.0, float(np.ptp(paces)) - few) / float(np.median(paces))
-    if len(ceilings) >= 5:
-        # Most of the longest waits are equal if the rate is constant; shorter ones come of losses elsewhere.
-        usual, longest = np.quantile(ceilings, [0.6, 0.95])
-        ceiling = max(0.0, float(longest - usual) - 1.5 * seen.packet_ms) / float(usual)
-    return pace, ceiling
-
-
-def parts_of(seen: View) -> int:
-    """Return how many parts of a phase are compared: each has at least two samples of the connections."""
-    return max(4, min(20, round(seen.load_s / 0.25)))

@@ -68,6 +68,8 @@ INTERVAL_S = 0.5
 """The time over which the client averages goodputs."""
 LEAST_SHARE_BPS = 2e6
 """The goodput that a connection should have; one more opens only if all can have it."""
+MEASURED_STEP_S = 0.001
+"""The time from one sample of the series of a measurement to the next: few probes arrive in one such time."""
 LONGEST_WAIT_S = 8.0
 """How long an answer is waited for after the last probe."""
 
@@ -306,6 +308,8 @@ class _Phase:
         self.streams: list[Stream] = []
         self.best_bps: dict[Direction, float] = {}
         self._load_s = plan.seconds(phase)
+        self._step_s = plan.probe_s / math.ceil(plan.probe_s / 0.05 - 1e-9)
+        """The time from one sample of the series to the next: a part of that between probes."""
         known = plan.starts.get(phase)
         self._is_known = known is not None
         first = [0.0] * plan.first
@@ -344,6 +348,7 @@ class _Phase:
         if not self._has_streams:
             self._simulate(self._wait_s)
             return
+        self._step_s = MEASURED_STEP_S
         with TemporaryDirectory(prefix="unbloat-") as folder:
             trace = Path(folder) / "trace.pcapng"
             self._simulate(self._wait_s, trace)
@@ -410,7 +415,7 @@ class _Phase:
         import numpy as np
 
         point = _core.parse(written(self._scenario(wait_s)), Path.cwd(), ())[0]
-        step_ns = round(self._step_s() * 1e9)
+        step_ns = round(self._step_s * 1e9)
         record, series = point.run(ALGORITHMS, series_ns=step_ns, pcap=trace, pcap_headers_only=True)
         self._record = json.loads(record)
         assert series is not None
@@ -419,10 +424,6 @@ class _Phase:
         for number in range(len(self._flows) + 2):
             mine = columns["flow"] == number
             self._series.append({name: values[mine] for name, values in columns.items()})
-
-    def _step_s(self) -> float:
-        """Return the time from one sample of the series to the next: a part of that between probes."""
-        return self._plan.probe_s / math.ceil(self._plan.probe_s / 0.05 - 1e-9)
 
     def drain_s(self) -> float:
         """Return the largest one-way delay of a probe."""
@@ -445,7 +446,7 @@ class _Phase:
         """Return times, and the payload bytes that all connections have carried by then."""
         import numpy as np
 
-        step = self._step_s()
+        step = self._step_s
         times = np.arange(0, round((self._load_s + LONGEST_WAIT_S) / step) + 2) * step
         sums = np.zeros(len(times))
         for (each, _), series in zip(self._flows, self._series, strict=False):
@@ -461,7 +462,7 @@ class _Phase:
         series = self._series[len(self._flows) + DIRECTIONS[::-1].index(direction)]
         sent = np.arange(math.ceil(round(self._load_s / step, 6))) * step
         delays = np.full(len(sent), math.nan)
-        arrived = np.rint(series["goodput_mbps"] * self._step_s() / 8e-6 / (PROBE_BYTES - 28)).astype(int)
+        arrived = np.rint(series["goodput_mbps"] * self._step_s / 8e-6 / (PROBE_BYTES - 28)).astype(int)
         has_come = np.zeros(len(sent), bool)
         for time, rtt, count in zip(series["time_s"], series["rtt_ms"], arrived, strict=True):
             if count == 0 or math.isnan(rtt):
@@ -526,7 +527,7 @@ class _Phase:
         for (direction, opened), series in zip(self._flows, self._series, strict=False):
             mine = at[at >= opened - 1e-9]
             times = series["time_s"]
-            step = self._step_s()
+            step = self._step_s
             # An upload's bytes count when their acknowledgement has come back.
             shown = mine - (self._delay_s() if direction == "up" else 0.0)
             carried = np.concatenate([[0.0], np.cumsum(series["goodput_mbps"]) * step / 8e-6])

@@ -1,0 +1,234 @@
+"""Candidates for one direction of a line: what the samples suggest, how well they explain it, and corrections."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+from unbloat.line.evidence import View
+from unbloat.line.model import PACKET_BYTES, PAYLOAD_BYTES, Side
+
+HEADERS = PACKET_BYTES / PAYLOAD_BYTES
+"""Bytes that the line carries for each byte of payload."""
+ENOUGH = 3.0
+"""The largest score of a line that fits, unless chance alone makes a larger one."""
+SLOW_BPS = 4e6
+"""Slower lines carry so few packets that probes matter in a queue that counts packets."""
+FEW_SLOTS = 8
+"""The most packets of a queue that counts so few that full packets leave no room for small ones."""
+LEAST_LINE = 2.0
+"""The least rate of a line by that of a policer on it: packets seldom wait where a policer cuts."""
+MOST_UNUSED = 1.07
+"""The most by which a policer's rate exceeds what passes it in the second half of a phase."""
+SURE_RATE = 0.02
+"""How far a rate is open that the samples show directly, as a logarithm."""
+RATE_BY_USE = 0.05
+"""How far a rate is open that follows from the share of busy time."""
+
+
+@dataclass
+class Candidate:
+    """One direction as one class of queue has it."""
+
+    side: Side
+    score: float = math.inf
+    """Root mean square of the differences, by what is usual for each."""
+    residual: float = math.inf
+    """Mean relative difference of goodput and delays."""
+    seen: View | None = None
+    usual: float = 0.0
+    """The score of two simulations of this line that differ by chance alone."""
+
+    @property
+    def fits(self) -> bool:
+        """Whether the measurement differs from the simulations no more than they differ from one another."""
+        return self.score < max(ENOUGH, 1.3 * self.usual + 0.2)
+
+
+def difference(measured: View, simulated: View | None, side: Side, noise_ms: float) -> tuple[float, float]:
+    """Return the score of a simulation, and the mean relative difference of goodput and delays."""
+    import numpy as np
+
+    if simulated is None:
+        return math.inf, math.inf
+    packet_ms = PACKET_BYTES * 8e3 / side.rate_bps
+    mean = max(measured.rate(0, 1), 1.0)
+    terms: list[tuple[float, float]] = []  # A normalized difference and its weight.
+    rates = (simulated.bins() - measured.bins()) / mean
+    terms += [(float(each) / 0.10, 0.5) for each in rates]
+    terms.append(((simulated.rate(0.3, 1) - measured.rate(0.3, 1)) / mean / 0.03, 3.0))
+    relative = [float(np.mean(np.abs(rates)))]
+    floor = 1.0 + noise_ms + 0.7 * packet_ms
+    usual = max(measured.wait(0.5), 1.0)
+    waits = simulated.waits() - measured.waits()
+    terms += [(float(each) / (0.2 * usual + floor), 0.5) for each in waits if math.isfinite(each)]
+    for share in (0.1, 0.5, 0.9, 0.98):
+        one, other = measured.wait(share), simulated.wait(share)
+        if math.isfinite(one) and math.isfinite(other):
+            terms.append(((other - one) / (0.1 * max(one, usual) + floor), 1.0))
+            relative.append(max(0.0, abs(other - one) - floor) / max(one, usual, floor))
+    one, other = measured.wait(1.0, 0.0), simulated.wait(1.0, 0.0)
+    if math.isfinite(one) and math.isfinite(other):
+        terms.append(((other - one) / (0.15 * max(one, usual) + floor + 2), 1.0))
+    for share in (0.5, 0.9):
+        one, other = measured.own_wait(share), simulated.own_wait(share)
+        if math.isfinite(one) and math.isfinite(other):
+            terms.append(((other - one) / (0.15 * max(one, usual) + floor), 1.0))
+    if math.isfinite(measured.retransmitted) and math.isfinite(simulated.retransmitted):
+        usual_loss = 0.3 * measured.retransmitted + 0.01
+        terms.append(((simulated.retransmitted - measured.retransmitted) / usual_loss, 1.0))
+    if math.isfinite(measured.probes_lost):
+        terms.append(((simulated.probes_lost - measured.probes_lost) / (0.4 * measured.probes_lost + 0.03), 1.0))
+    squares = sum(weight * min(abs(value), 6.0) ** 2 for value, weight in terms)
+    return math.sqrt(squares / sum(weight for _, weight in terms)), float(np.mean(relative))
+
+
+PENALTIES: dict[str, float] = {
+    "fifo": 0.0,
+    "packets": 0.15,
+    "slots": 0.1,
+    "drophead packets": 0.08,
+    "lossy": 0.1,
+    "unfilled": 0.2,
+    "drophead": 0.05,
+    "fq_codel": 0.15,
+    "pie": 0.1,
+    "codel": 0.15,
+    "policer": 0.1,
+    "policer of 25 ms": 0.1,
+    "policer of 60 ms": 0.1,
+    "policer of 200 ms": 0.1,
+    "varying": 0.25,
+}
+"""The margin by which a class's score must beat that of a simpler one."""
+
+
+POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06, "policer of 200 ms": 0.2}
+"""Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
+
+
+def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
+    """Return the candidates that the samples suggest directly, by class."""
+    import numpy as np
+
+    known = next((each for each in (measured.link_bps, measured.stretches_bps) if math.isfinite(each)), math.nan)
+    is_known = math.isfinite(known)
+    goodput = measured.rate(0.4, 1.0) * HEADERS
+    rate = next(each for each in (known, measured.use_bps, goodput) if math.isfinite(each))
+    packet_ms = PACKET_BYTES * 8e3 / rate
+    highest = measured.wait(0.98, 0.0)
+    loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
+    room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
+    found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
+    found["drophead"] = Side(rate, room, "drophead", loss)
+    if rate < SLOW_BPS:
+        # Probes and acknowledgements take as much room as data in a queue that counts packets.
+        slots = room * (1 + 50 * PACKET_BYTES * 8 / rate)
+        found["packets"] = Side(rate, slots, "fifo", loss, in_packets=True)
+        found["drophead packets"] = Side(rate, slots, "drophead", loss, in_packets=True)
+        few = math.ceil(measured.wait(1.0, 0.0) / packet_ms - 0.1) if math.isfinite(highest) else 2
+        if few <= FEW_SLOTS:
+            # A queue that is nearly always full has no room for probes, whose waits are those of full packets.
+            found["slots"] = Side(rate, max(1, few) * PACKET_BYTES, "fifo", loss, in_packets=True)
+    resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
+    if 2e-4 < resent < 0.15:
+        found["lossy"] = Side(rate, 1.2 * room, "fifo", 80 * resent if loss else 25 * resent)
+        if not is_known and (highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest):
+            faster = 2 * HEADERS * measured.peak()
+            found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
+    middle = measured.wait(0.5)
+    # A fair queue serves a packet of each connection in turn; a probe waits for a turn if it comes more often.
+    is_low = not math.isfinite(middle) or middle < max(3, 0.8 * connections) * packet_ms + 4
+    if is_low:
+        found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
+        passed = known if is_known else goodput
+        tokens = measured.carried * HEADERS - passed / 8 * measured.times
+        peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
+        least = max(10.0 * PACKET_BYTES, float(tokens.max()))
+        # A policer cuts where the line itself is not busy, so that no packet waits for another.
+        line_bps = measured.use_bps if math.isfinite(measured.use_bps) else max(3 * passed, peak)
+        for name, seconds in POLICERS.items() if not is_known and line_bps >= LEAST_LINE * goodput else ():
+            burst = max(least, passed / 8 * seconds)
+            found[name] = Side(passed, 64 * PACKET_BYTES, "policer", loss, burst, line_bps)
+    if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
+        target = min(0.1, max(0.002, middle / 1e3))
+        found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
+        found["codel"] = Side(rate, 0.0, "codel", loss, target_s=target)
+    return found
+
+
+def corrected(side: Side, measured: View, simulated: View) -> Side:
+    """Return the candidate with what the simulation was wrong about corrected."""
+    if math.isfinite(known := known_bps(side, measured)):
+        ratio = known / side.rate_bps
+    else:
+        ratio = math.sqrt(
+            clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
+            * clipped(measured.peak() / max(1.0, simulated.peak()))
+        )
+    ratio = likely(side, measured, ratio)
+    changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
+    if side.rates:
+        changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
+    small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
+    if side.discipline in ("fifo", "drophead"):
+        one, other = measured.wait(0.98, 0.0), simulated.wait(0.98, 0.0)
+        # A buffer that losses keep from filling does not limit the wait.
+        if (
+            math.isfinite(one)
+            and math.isfinite(other)
+            and not (side.loss_percent and other < 0.95 * 1e3 * side.buffer_s)
+        ):
+            room = side.buffer_bytes * clipped((one + small) / (other + small)) * ratio
+            changes["buffer_bytes"] = max(2.0 * PACKET_BYTES, room)
+    if side.target_s:
+        one, other = measured.wait(0.5), simulated.wait(0.5)
+        if math.isfinite(one) and math.isfinite(other):
+            changes["target_s"] = min(0.2, max(0.001, side.target_s * clipped((one + small) / (other + small))))
+    if side.loss_percent and math.isfinite(measured.retransmitted - simulated.retransmitted):
+        excess = 100 * (measured.retransmitted - simulated.retransmitted)
+        changes["loss_percent"] = min(20.0, max(0.2 * side.loss_percent, side.loss_percent + 0.8 * excess))
+    return replace(side, **changes)
+
+
+def known_bps(side: Side, measured: View) -> float:
+    """Return the constant rate of a candidate that the samples show directly; missing if they do not."""
+    if side.rates:
+        return math.nan
+    return measured.flat_bps if side.discipline == "policer" else shown_bps(measured)[0]
+
+
+def shown_bps(measured: View) -> tuple[float, float]:
+    """Return the rate of a line that samples show directly, and how far it is open, as a logarithm; may be missing."""
+    sure = (measured.link_bps, measured.stretches_bps, measured.flat_bps, measured.busy_bps)
+    shown = [(each, SURE_RATE) for each in sure] + [(measured.use_bps, RATE_BY_USE)]
+    return next((each for each in shown if math.isfinite(each[0])), (math.nan, 0.0))
+
+
+def likely(side: Side, measured: View, ratio: float) -> float:
+    """Return the factor of a candidate's rate, within what is likely for a policer.
+
+    Once the burst is gone, nothing passes but the tokens' rate, or less.
+    """
+    if side.discipline != "policer":
+        return ratio
+    late = measured.wire_bps(measured.rate(0.5, 1.0)) / side.rate_bps
+    return min(max(ratio, 0.95 * late), MOST_UNUSED * late)
+
+
+def stepped(side: Side, name: str, factor: float) -> Side | None:
+    """Return the candidate with another rate, or another limit of the wait; None if it has none."""
+    room = side.buffer_bytes * factor
+    if name == "rate":
+        return replace(side, rate_bps=side.rate_bps * factor, buffer_bytes=room, burst_bytes=side.burst_bytes * factor)
+    if side.target_s:
+        return replace(side, target_s=side.target_s * factor)
+    if side.burst_bytes:
+        return replace(side, burst_bytes=side.burst_bytes * factor)
+    return replace(side, buffer_bytes=room) if room > 2 * PACKET_BYTES else None
+
+
+def clipped(ratio: float) -> float:
+    """Return a ratio that corrects a candidate, by a factor of two at most."""
+    return min(2.0, max(0.5, ratio))
