@@ -48,6 +48,26 @@ def test_a_clock_that_jumps_and_a_computer_that_slept_are_named() -> None:
     )
 
 
+def test_the_far_end_sends_with_the_control_that_the_user_asks_for(
+    serve: Serve,  # noqa: F811
+    cli: Cli,
+    tmp_path: Path,
+) -> None:
+    _, port = serve("--cc", "reno")
+    measured = tmp_path / "measured"
+    words = ("line", "--server", f"127.0.0.1:{port}", "--budget", "5mb", "--no-fit", "-o", measured, "--far-cc")
+    done = cli(*words, "reno")
+    assert done.returncode == 0
+    assert set(read(measured).flows.query("name == 'download'")["cc"]) == {"reno"}
+    done = cli(*words, "vegas")
+    assert (done.returncode, stderr_of(done).replace(str(port), "PORT")) == snapshot(
+        (
+            1,
+            "unbloat: 127.0.0.1:PORT: the far end does not offer the congestion control vegas; it offers: reno",
+        )
+    )
+
+
 def test_a_simulated_line_is_fitted_and_cured(cli: Cli, tmp_path: Path) -> None:
     side = Side(rate_bps=5e6, buffer_bytes=256_000)
     simulate(Line(side, replace(side, rate_bps=2e7, buffer_bytes=512_000), 0.04)).save(tmp_path / "line.json")
@@ -114,6 +134,7 @@ B: after, simulated\
         (["--server", "a", "--budget", "10s"], snapshot('unbloat: --budget 10s is not a size such as "20mb" or "1gb"')),
         (["--server", "a", "--duration", "1s"], snapshot("unbloat: --duration 1s is not between 10s and 600s")),
         (["--server", "a", "--duration", "1mb"], snapshot('unbloat: --duration 1mb is not a time such as "60s"')),
+        (["--again", "a", "--far-cc", "reno"], snapshot("unbloat: line: --far-cc needs --server")),
         (["--again", "missing.json"], snapshot("unbloat: missing.json: cannot be read: no such file or directory")),
         (
             ["--server", "a", "--again", "missing.json"],

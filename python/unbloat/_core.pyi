@@ -240,10 +240,12 @@ def measure_line(
     budget: int,
     seconds: float,
     phases: Sequence[str],
+    far_cc: str | None = None,
     observe: Callable[[str, float, float, float, float | None, int], object] | None = None,
 ) -> tuple[str, bool]:
     """Measure a line against a far end; returns what was measured as JSON, and whether Ctrl-C ended it early.
 
+    `far_cc` is the congestion control of downloads that the far end is asked for.
     `observe` gets the phase, seconds, Mbit/s down and up, the latest round-trip time in ms, and bytes, several times
     a second.
     """

@@ -7,8 +7,7 @@
 use crate::limits::Refusal;
 use crate::server::Shared;
 use crate::token::{self, Token};
-use nix::sys::socket::{getsockopt, setsockopt, sockopt::TcpCongestion};
-use std::ffi::OsString;
+use nix::sys::socket::{getsockopt, sockopt::TcpCongestion};
 use std::fmt;
 use std::io;
 use std::net::SocketAddr;
@@ -134,11 +133,7 @@ fn admit(
         return Err("valid token".into());
     }
     if let Some(control) = request.control {
-        if !shared.controls.contains(&control) {
-            return Err(format!("congestion control {control}; allowed: {}", shared.controls.join(", ")));
-        }
-        setsockopt(stream, TcpCongestion, &OsString::from(&control))
-            .map_err(|error| format!("congestion control {control} here: {error}"))?;
+        shared.control(stream, &control)?;
     }
     let control = getsockopt(stream, TcpCongestion).map_err(|error| error.to_string())?;
     let name = control.to_string_lossy().trim_end_matches('\0').to_owned();

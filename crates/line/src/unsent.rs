@@ -2,7 +2,7 @@
 
 use kernel::tcp_info::TcpInfo;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
@@ -29,6 +29,12 @@ pub(crate) fn limit_unsent(socket: impl AsFd, bytes: usize) -> io::Result<()> {
 pub(crate) struct Gate {
     socket: OwnedFd,
     most: AtomicUsize,
+}
+
+impl AsFd for Gate {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
 }
 
 impl Gate {

@@ -138,6 +138,15 @@ fn a_download_ends_at_the_limit() {
 }
 
 #[test]
+fn a_large_object_comes_only_with_a_control_that_is_allowed() {
+    let server = server(Limits { client_bytes: 500_000, ..Limits::default() });
+    assert!(exchange(&server, "GET /large?cc=reno HTTP/1.1\r\nHost: a\r\n\r\n").len() > 100_000);
+    let refused = get(&server, "/large?cc=vegas");
+    assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
+    assert!(refused.ends_with("no congestion control vegas; allowed: reno, no_such\n"), "{refused}");
+}
+
+#[test]
 fn more_connections_than_allowed_are_closed() {
     let server = server(Limits { client_connections: 1, ..Limits::default() });
     let mut first = connect(&server);

@@ -12,7 +12,7 @@ fn far_end(limits: Limits) -> Server {
     Server::start(ServerConfig {
         address: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
         limits,
-        controls: Vec::new(),
+        controls: vec!["reno".into()],
         identity: Identity::SelfSigned(vec!["localhost".into()]),
     })
     .unwrap()
@@ -24,6 +24,7 @@ fn config(port: u16, budget: u64) -> Config {
         budget,
         duration: Duration::from_secs(120),
         phases: Phase::ALL.to_vec(),
+        far_cc: None,
     }
 }
 
@@ -56,6 +57,20 @@ fn a_measurement_has_all_phases_and_stays_within_its_budget() {
     }
     let foreign = tables.requests.iter().find(|row| row.kind == RequestKind::Foreign).unwrap();
     assert!(foreign.tcp_ms.is_some() && foreign.tls_ms.is_some() && foreign.http_ms.is_some());
+}
+
+#[test]
+fn a_far_end_sends_with_the_control_that_a_client_asks_for() {
+    let server = far_end(Limits::default());
+    let with = |cc: &str| {
+        let mut config = config(port_of(&server), 5_000_000);
+        config.phases = vec![Phase::Down];
+        config.far_cc = Some(cc.into());
+        measure(&config, &mut go_on)
+    };
+    assert!(with("reno").unwrap().received_bytes > 1_000_000);
+    let refused = with("bbr").err().unwrap().to_string();
+    assert!(refused.ends_with("does not offer the congestion control bbr; it offers: reno"), "{refused}");
 }
 
 #[test]

@@ -70,16 +70,18 @@ impl LineServer {
 
 /// Measures a line against a far end; returns what was measured as JSON, and whether Ctrl-C ended it early.
 ///
+/// `far_cc` is the congestion control of downloads that the far end is asked for.
 /// `observe` gets the phase, seconds, Mbit/s down and up, the latest round-trip time in ms, and bytes, several times a
 /// second.
 #[pyfunction]
-#[pyo3(signature = (server, *, budget, seconds, phases, observe = None))]
+#[pyo3(signature = (server, *, budget, seconds, phases, far_cc = None, observe = None))]
 pub fn measure_line(
     py: Python<'_>,
     server: &str,
     budget: u64,
     seconds: f64,
     phases: Vec<String>,
+    far_cc: Option<String>,
     observe: Option<Py<PyAny>>,
 ) -> PyResult<(String, bool)> {
     let server: ServerName = server.parse().map_err(|error| input_error(format!("{server:?}: {error}")))?;
@@ -90,7 +92,7 @@ pub fn measure_line(
             .ok_or_else(|| input_error(format!("unknown phase {name:?}")))
     };
     let phases = phases.into_iter().map(named).collect::<PyResult<_>>()?;
-    let config = client::Config { server, budget, duration: Duration::from_secs_f64(seconds), phases };
+    let config = client::Config { server, budget, duration: Duration::from_secs_f64(seconds), phases, far_cc };
     let (mut is_interrupted, mut failure) = (false, None);
     let mut watch = |now: Progress| {
         Python::attach(|py| {

@@ -156,6 +156,7 @@ def line(
     budget: str | int = BUDGET,
     duration: str | float = SECONDS,
     phases: tuple[Any, ...] = PHASES,
+    far_cc: str | None = None,
     observe: Callable[[Now], object] = lambda _: None,
 ) -> Line:
     """Measure your own line against a far end.
@@ -171,6 +172,9 @@ def line(
         Time to take at most, such as `"30s"`; a number is in seconds.
     phases : tuple of str
         Loads to measure: idle, down, up, both.
+    far_cc : str, optional
+        The congestion control of downloads that the far end is asked for, among those that its operator allows
+        (`unbloat serve --cc`).
     observe : callable
         Receives the state of the measurement several times a second.
 
@@ -184,8 +188,8 @@ def line(
     InputError
         A parameter is wrong.
     RunError
-        The server cannot be reached, or does not serve measurements.
+        The server cannot be reached, does not serve measurements, or does not offer that congestion control.
 
     """
     allowed, seconds = budget_of(str(budget), "budget"), seconds_of(str(duration), "duration")
-    return Line(measure(server, budget=allowed, seconds=seconds, phases=phases, observe=observe))
+    return Line(measure(server, budget=allowed, seconds=seconds, phases=phases, far_cc=far_cc, observe=observe))

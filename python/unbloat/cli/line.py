@@ -87,6 +87,16 @@ DurationOption = Annotated[
         rich_help_panel=WHAT,
     ),
 ]
+FarControlOption = Annotated[
+    str | None,
+    typer.Option(
+        "--far-cc",
+        metavar="NAME",
+        help="Congestion control of downloads that the far end is asked for, among those that its operator allows "
+        "(`unbloat serve --cc`).",
+        rich_help_panel=WHAT,
+    ),
+]
 ApplicationsOption = Annotated[
     str,
     typer.Option(
@@ -151,6 +161,7 @@ def line_command(
     watch: WatchOption = False,
     budget: BudgetOption = "100mb",
     duration: DurationOption = "60s",
+    far_cc: FarControlOption = None,
     wanted: ApplicationsOption = "call,page",
     no_fit: NoFitOption = False,
     apply: ApplyOption = False,
@@ -176,6 +187,8 @@ def line_command(
     chosen = [server, again, capture, watch, undo]
     if len([value for value in chosen if value]) != 1:
         raise InputError("line: give one of --server HOST, --again FOLDER, --fit CAPTURE, --watch and --undo")
+    if far_cc and not server:
+        raise InputError("line: --far-cc needs --server")
     can_cure = bool(server and wanted) and not no_fit
     refuse_contradictions(can_cure=can_cure, apply=apply, persist=persist, only_here=only_here, prove=prove, page=page)
     if watch:
@@ -195,12 +208,23 @@ def line_command(
         from unbloat.line.apply import refuse_early
 
         refuse_early(keep=apply, persist=persist, network=network)
-    found = _answered(server, again, capture, None if no_fit else wanted, allowed, seconds, save, is_shown=not json)
+    found = _answered(
+        server, again, capture, None if no_fit else wanted, allowed, seconds, far_cc, save, is_shown=not json
+    )
     if not json and not no_fit:
         say(f"\n{found.judged_text()}")
     if apply or prove:
         found = _cured(
-            found, str(server), allowed, seconds, keep=apply, persist=persist, network=network, prove=prove, page=page
+            found,
+            str(server),
+            allowed,
+            seconds,
+            far_cc,
+            keep=apply,
+            persist=persist,
+            network=network,
+            prove=prove,
+            page=page,
         )
     if json:
         say_json(found.json())
@@ -229,6 +253,7 @@ def _answered(
     wanted: str | None,
     budget: int,
     seconds: float,
+    far_cc: str | None,
     save: Path | None,
     *,
     is_shown: bool,
@@ -242,7 +267,7 @@ def _answered(
         found = Line.of_capture(capture)
     else:
         with closing(LiveLine(sys.stderr.isatty())) as view:
-            found = line(str(server), budget=budget, duration=seconds, observe=view.show)
+            found = line(str(server), budget=budget, duration=seconds, far_cc=far_cc, observe=view.show)
     if save:
         found.save(save)
     if capture and is_shown:
@@ -287,6 +312,7 @@ def _cured(
     server: str,
     budget: int,
     seconds: float,
+    far_cc: str | None,
     *,
     keep: bool,
     persist: bool,
@@ -309,7 +335,9 @@ def _cured(
     with Trial(best) as trial:
         if prove:
             with closing(LiveLine(sys.stderr.isatty())) as view:
-                proof = proved(trial.switch, best, server, budget=budget, seconds=3 * seconds, watch=view.turn)
+                proof = proved(
+                    trial.switch, best, server, budget=budget, seconds=3 * seconds, far_cc=far_cc, watch=view.turn
+                )
         stays = keep and (proof is None or proof.verdict == "better")
         unit = trial.keep(persist=persist, network=network) if stays else None
     outcome = f"{best.name} is loaded; `sudo unbloat line --undo` undoes it." if stays else f"{best.name} is undone."

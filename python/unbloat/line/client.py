@@ -69,16 +69,19 @@ def measure(
     budget: int = BUDGET,
     seconds: float = SECONDS,
     phases: Sequence[PhaseName] = PHASES,
+    far_cc: str | None = None,
     observe: Callable[[Now], object] = lambda _: None,
 ) -> Measurement:
     """Measure a line against a far end; Ctrl-C ends the measurement and keeps what it measured.
+
+    The far end is asked for the congestion control `far_cc` of its downloads.
 
     Raises
     ------
     InputError
         The server's name is not one.
     RunError
-        The server cannot be reached, or does not serve measurements.
+        The server cannot be reached, does not serve measurements, or does not offer that congestion control.
 
     """
 
@@ -87,7 +90,9 @@ def measure(
 
     before = Clocks.now()
     started = datetime.now(UTC).isoformat(timespec="seconds")
-    text, is_interrupted = _core.measure_line(server, budget=budget, seconds=seconds, phases=phases, observe=seen)
+    text, is_interrupted = _core.measure_line(
+        server, budget=budget, seconds=seconds, phases=phases, far_cc=far_cc, observe=seen
+    )
     found = json.loads(text)
     notes = [*found["notes"], *(["the measurement was interrupted"] if is_interrupted else [])]
     notes += before.notes(Clocks.now())
@@ -101,6 +106,7 @@ def measure(
         device=device,
         is_wireless=is_wireless(device),
         cc=found["cc"],
+        far_cc=far_cc or "",
         sent_bytes=found["sent_bytes"],
         received_bytes=found["received_bytes"],
         seconds=found["seconds"],

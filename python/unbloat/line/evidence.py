@@ -344,7 +344,9 @@ def evidence_of(measurement: Measurement) -> Evidence:
         down_s=seconds.get("down", 0.0),
         up_s=seconds.get("up", 0.0),
         both_s=seconds.get("both", 0.0),
-        cc="bbr" if measurement.about.cc.startswith("bbr") else "cubic",
+        cc=_simulated(measurement.about.cc),
+        # A far end that chose is taken for one like this computer.
+        far_cc=_simulated(measurement.about.far_cc or measurement.about.cc),
         starts=_starts(tables, starts_s, base_rtt_ms / 1e3 if base_rtt_ms > 0 else 0.0),
     )
     return Evidence(
@@ -360,6 +362,11 @@ def evidence_of(measurement: Measurement) -> Evidence:
         starts_s,
         probe_s,
     )
+
+
+def _simulated(cc: str) -> str:
+    """Return the congestion control that stands for one in simulations of a measurement."""
+    return "bbr" if cc.startswith("bbr") else "cubic"
 
 
 def _spread_ms(tables: Columns, rtt: Numbers, of: NDArray[np.bool_]) -> float:

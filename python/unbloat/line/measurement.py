@@ -84,6 +84,8 @@ class About:
     """Whether that device is Wi-Fi."""
     cc: str = ""
     """The congestion control of this computer's uploads."""
+    far_cc: str = ""
+    """The congestion control of downloads that the far end was asked for; empty if it chose."""
     sent_bytes: int = 0
     """Bytes that all connections and probes sent, with their headers."""
     received_bytes: int = 0

@@ -201,7 +201,9 @@ class Plan:
     most: int = 16
     """The most connections in one direction; fewer open on slow lines."""
     cc: str = "cubic"
-    """The congestion control of both ends."""
+    """The congestion control of uploads."""
+    far_cc: str = "cubic"
+    """The congestion control of downloads."""
     far_reports: bool = True
     """Whether the far end tells the RTT and the retransmissions of downloads."""
     has_one_way: bool = True
@@ -253,7 +255,9 @@ def simulate(
         sent, received = sent + made.bytes("up"), received + made.bytes("down")
         time_s += plan.seconds(phase) + max(plan.pause_s, made.drain_s() + 1.0)
     _centre(tables["probes"], has_one_way=plan.has_one_way)
-    return measurement_of(About("simulated", cc=plan.cc, sent_bytes=sent, received_bytes=received), tables)
+    return measurement_of(
+        About("simulated", cc=plan.cc, far_cc=plan.far_cc, sent_bytes=sent, received_bytes=received), tables
+    )
 
 
 Tables = dict[str, dict[str, list[object]]]
@@ -393,7 +397,8 @@ class _Phase:
                 if start > self._load_s - 0.02:
                     continue
                 self._flows.append((direction, start))
-                flows.append({"cc": self._plan.cc, **here, "start": round(start, 6), "stop": round(self._load_s, 6)})
+                cc = self._plan.cc if direction == "up" else self._plan.far_cc
+                flows.append({"cc": cc, **here, "start": round(start, 6), "stop": round(self._load_s, 6)})
                 if direction == "down":
                     flows[-1]["reverse"] = True
         ping: dict[str, Any] = {"app": {"kind": "ping", "every": self._plan.probe_s, "packet": f"{PROBE_BYTES}b"}}

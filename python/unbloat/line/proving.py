@@ -33,6 +33,7 @@ def proved(
     *,
     budget: int,
     seconds: float,
+    far_cc: str | None = None,
     watch: Callable[[Proof], object] | None = None,
 ) -> Proof:
     """Measure by turns with and without a cure, until the change of the loaded round-trip time is clear.
@@ -51,6 +52,8 @@ def proved(
         Bytes that all turns may use together.
     seconds : float
         Time that the proof may take.
+    far_cc : str, optional
+        The congestion control of downloads that the far end is asked for.
     watch : callable, optional
         Receives the proof after each turn.
 
@@ -63,7 +66,7 @@ def proved(
 
     def turn(_: Side, left: Budget) -> Turn:
         share = int(min(left.bytes, budget * TURN_SHARE))
-        found = measure(server, budget=share, seconds=min(TURN_S, left.seconds), phases=(phase,))
+        found = measure(server, budget=share, seconds=min(TURN_S, left.seconds), phases=(phase,), far_cc=far_cc)
         loads = {way: summary(found).loads.get((phase, way)) for way in loaded}
         values = {RATES[way]: load.rate_mbps if load else None for way, load in loads.items()}
         first = loads[loaded[0]]

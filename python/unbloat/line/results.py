@@ -97,7 +97,7 @@ def _transfer(measurement: Measurement, phase: PhaseName, way: Direction, load: 
     known = rows.dropna(subset="retransmits").groupby("connection")["retransmits"].last()
     return _flow(
         number,
-        cc=measurement.about.cc if way == "up" else "",
+        cc=measurement.about.cc if way == "up" else measurement.about.far_cc,
         goodput_mbps=(rate or 0.0) / PACKET,
         throughput_mbps=rate or 0.0,
         retransmitted_packets=int(known.sum()) if len(known) else None,

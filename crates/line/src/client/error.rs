@@ -20,6 +20,8 @@ pub enum Error {
     Refused(String, String),
     /// The far end has as many connections as it allows, from this address or from all.
     Full(String),
+    /// The far end does not offer this congestion control, but those.
+    NoControl(String, String, String),
     /// The operating system refuses what the measurement needs.
     System(io::Error),
 }
@@ -64,6 +66,12 @@ impl fmt::Display for Error {
                 "{server}: the far end refuses more connections, from this address or from all: try again later, or \
                  raise --client-connections there"
             ),
+            Self::NoControl(server, cc, offered) if offered.is_empty() => {
+                write!(f, "{server}: the far end lets nobody choose its congestion control, such as {cc}")
+            }
+            Self::NoControl(server, cc, offered) => {
+                write!(f, "{server}: the far end does not offer the congestion control {cc}; it offers: {offered}")
+            }
             Self::System(error) => write!(f, "the measurement cannot start: {error}"),
         }
     }

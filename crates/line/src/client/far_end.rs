@@ -42,16 +42,19 @@ impl Configuration {
 struct Extras {
     token: String,
     echo_port: u16,
+    #[serde(default)]
+    congestion_controls: Vec<String>,
 }
 
 impl FarEnd {
-    pub(super) async fn find(server: &ServerName) -> Result<Self, Error> {
+    /// Finds the far end of a server, whose downloads have the congestion control `cc` if one is named.
+    pub(super) async fn find(server: &ServerName, cc: Option<&str>) -> Result<Self, Error> {
         let tls = Tls::new()?;
         let ports = server.port.map_or_else(|| PORTS.to_vec(), |port| vec![port]);
         let mut first = None;
         for port in ports {
             let named = Url { host: server.host.clone(), port, path: "/.well-known/nq".into() };
-            match Self::at(&named, &tls).await {
+            match Self::at(&named, &tls, cc).await {
                 Err(error @ Error::NoConnection(..)) => first = first.or(Some(error)),
                 found => return found,
             }
@@ -60,7 +63,7 @@ impl FarEnd {
     }
 
     /// Asks the server at a port, at the first of its addresses that answers.
-    async fn at(named: &Url, tls: &Tls) -> Result<Self, Error> {
+    async fn at(named: &Url, tls: &Tls, far_cc: Option<&str>) -> Result<Self, Error> {
         let shown = named.authority();
         let session = open_first(named, tls).await?;
         let (address, session) = session;
@@ -73,11 +76,18 @@ impl FarEnd {
             serde_json::from_slice(&content).map_err(|_| not("is not a configuration".into()))?;
         let url = |names: [&str; 2]| found.url(names).ok_or_else(|| not(format!("has no {}", names[0])));
         let small = url(["small_download_url", "small_https_download_url"])?;
-        let large = url(["large_download_url", "large_https_download_url"])?;
+        let mut large = url(["large_download_url", "large_https_download_url"])?;
         let upload = url(["upload_url", "https_upload_url"])?;
         let extras = session.get(&Url { path: "/unbloat".into(), ..named.clone() }).await;
         let extras = extras.ok().filter(|(status, _)| status.is_success());
         let extras = extras.and_then(|(_, content)| serde_json::from_slice::<Extras>(&content).ok());
+        if let Some(cc) = far_cc {
+            let offered = extras.as_ref().map_or(&[][..], |extras| &extras.congestion_controls);
+            if !offered.iter().any(|name| name == cc) {
+                return Err(Error::NoControl(shown, cc.to_owned(), offered.join(", ")));
+            }
+            large.path = format!("{}?cc={cc}", large.path);
+        }
         let echo =
             extras.and_then(|extras| Some((SocketAddr::new(address.ip(), extras.echo_port), from_hex(&extras.token)?)));
         let cc = getsockopt(&session.socket, TcpCongestion).unwrap_or_default();

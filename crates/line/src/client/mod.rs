@@ -88,6 +88,8 @@ pub struct Config {
     pub duration: Duration,
     /// The phases to run, in order.
     pub phases: Vec<Phase>,
+    /// The congestion control of downloads that the far end is asked for; `None` leaves it to the far end.
+    pub far_cc: Option<String>,
 }
 
 /// What a running measurement sees, for a live view.
@@ -121,7 +123,7 @@ pub type Observe<'a> = &'a mut dyn FnMut(Progress) -> ControlFlow<()>;
 pub fn measure(config: &Config, observe: Observe<'_>) -> Result<Measured, Error> {
     let runtime = Builder::new_multi_thread().worker_threads(2).enable_all().build().map_err(Error::System)?;
     let measured = runtime.block_on(async {
-        let far = FarEnd::find(&config.server).await?;
+        let far = FarEnd::find(&config.server, config.far_cc.as_deref()).await?;
         Ok(Run::new(config, far, observe)?.all().await)
     });
     runtime.shutdown_timeout(Duration::from_millis(200));

@@ -95,10 +95,13 @@ async fn respond(request: Request<Incoming>, from: SocketAddr, shared: &Arc<Shar
         (&Method::GET | &Method::HEAD, "/small") => {
             answer(StatusCode::OK, "application/octet-stream", Bytes::from_static(b"0"))
         }
-        (&Method::GET | &Method::HEAD, "/large") => {
-            let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared), gate, pause: None };
-            headed(Response::new(Either::Right(zeros)), "application/octet-stream")
-        }
+        (&Method::GET | &Method::HEAD, "/large") => match chosen(request.uri().query(), &gate, shared) {
+            Ok(()) => {
+                let zeros = Zeros { left: LARGE, from, shared: Arc::clone(shared), gate, pause: None };
+                headed(Response::new(Either::Right(zeros)), "application/octet-stream")
+            }
+            Err(reason) => text(StatusCode::FORBIDDEN, &format!("no {reason}\n")),
+        },
         (&Method::POST | &Method::PUT, "/upload") => upload(request.into_body(), from, shared).await,
         (_, "/.well-known/nq" | "/unbloat" | "/small" | "/large" | "/upload") => {
             text(StatusCode::METHOD_NOT_ALLOWED, "GET, or POST for /upload\n")
@@ -106,6 +109,11 @@ async fn respond(request: Request<Incoming>, from: SocketAddr, shared: &Arc<Shar
         _ => text(StatusCode::NOT_FOUND, "see /.well-known/nq\n"),
     };
     if is_head { answer.map(|_| Either::Left(Full::default())) } else { answer }
+}
+
+/// Sets the congestion control of a connection that a query asks for, as in `/large?cc=reno`.
+fn chosen(query: Option<&str>, gate: &Gate, shared: &Shared) -> Result<(), String> {
+    query.and_then(|query| query.strip_prefix("cc=")).map_or(Ok(()), |name| shared.control(gate, name))
 }
 
 /// The configuration that the draft describes, with the host by which the client called the server.

@@ -6,8 +6,10 @@ use crate::limits::{Accounts, Client, Limits, Refusal};
 use crate::unsent::{Gate, limit_unsent};
 use crate::{echo, token, transfer};
 use kernel::tcp_info::TcpInfo;
+use nix::sys::socket::{setsockopt, sockopt::TcpCongestion};
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use std::ffi::OsString;
 use std::io;
 use std::net::{IpAddr, SocketAddr, TcpListener, UdpSocket};
 use std::os::fd::{AsFd, OwnedFd};
@@ -79,6 +81,15 @@ impl Shared {
 
     fn accounts(&self) -> MutexGuard<'_, Accounts> {
         self.accounts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Gives a socket a congestion control that the operator allows; says why it cannot have it.
+    pub(crate) fn control(&self, socket: impl AsFd, name: &str) -> Result<(), String> {
+        if !self.controls.iter().any(|allowed| allowed == name) {
+            return Err(format!("congestion control {name}; allowed: {}", self.controls.join(", ")));
+        }
+        setsockopt(&socket, TcpCongestion, &OsString::from(name))
+            .map_err(|error| format!("congestion control {name} here: {error}"))
     }
 
     pub(crate) fn spend(&self, address: IpAddr, bytes: u64) -> Result<(), Refusal> {
