@@ -56,6 +56,14 @@ def test_stored_outcomes_are_not_measured_again(tmp_path: Path) -> None:
     assert "| class | - | at least 90 % | 1 | 1 | 100 | yes |" in text
 
 
+def test_only_stored_outcomes_are_shown_if_so_asked(tmp_path: Path) -> None:
+    Files(tmp_path, READY[1], "vm").keep(right(READY[1]))
+    count = READY[1].number - READY[0].number + 1
+    done = lines(count, "--first", READY[0].number, "--on", "vm", "--store", tmp_path, "--stored")
+    assert done.returncode == 0, done.stderr
+    assert "1 of 200 lines have an outcome." in done.stdout
+
+
 def test_a_line_that_is_drawn_otherwise_is_another(tmp_path: Path) -> None:
     first = READY[0]
     Files(tmp_path, first, "vm").keep(right(first))
