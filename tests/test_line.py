@@ -199,7 +199,7 @@ def test_an_interrupt_leaves_what_is_known(
     monkeypatch.setattr(step, interrupted)
     folder = tmp_path / "mine"
     with pytest.raises(KeyboardInterrupt) as end:
-        _answered(None, simple, None, "call", 1, 1.0, folder, is_shown=is_shown)
+        _answered(None, simple, None, "call", 1, 1.0, None, folder, is_shown=is_shown)
     assert end.value.__notes__ == [missing]
     assert Measured.read(folder).measurement.about.server == "simulated"
     assert (folder / "line.toml").exists() == (missing == "no cure is ranked")

@@ -235,10 +235,16 @@ fn sweep() {
     }
 }
 
-/// Removes the pin and the note, if they exist, and the folders with the last of them. Only the pin
-/// held the link.
+/// Detaches the link, and removes the pin and the note, if they exist, and the folders with the last
+/// of them.
+///
+/// Removing the pin alone would leave the link attached as long as another process looks at it.
 fn remove(number: u64) {
-    let _ = fs::remove_file(Path::new(PINS).join(number.to_string()));
+    let pin = Path::new(PINS).join(number.to_string());
+    if let Ok(link) = Link::open(&pin) {
+        let _ = link.detach();
+    }
+    let _ = fs::remove_file(pin);
     let _ = fs::remove_file(Path::new(NOTES).join(format!("{number}.json")));
     let _ = fs::remove_dir(PINS);
     let _ = fs::remove_dir(NOTES);

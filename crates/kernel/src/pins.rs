@@ -2,6 +2,7 @@
 //! with a note about each.
 
 use super::loader::{self, Loaded};
+use libbpf_rs::Link;
 use mechanism::Error;
 use mechanism::{ControlName, Library};
 use model::MechanismRef;
@@ -104,9 +105,15 @@ pub(crate) fn pinned() -> Vec<ControlName> {
     names
 }
 
-/// Removes the pin and the note of a congestion control, and the folders with the last of them.
+/// Unregisters a congestion control, and removes its pin and note, and the folders with the last of
+/// them.
+///
+/// Removing the pin alone would leave it registered as long as another process looks at its link.
 pub(crate) fn remove(name: &ControlName) -> Result<(), Error> {
     let path = pin_path(name);
+    if let Ok(link) = Link::open(&path) {
+        let _ = link.detach(); // Older kernels cannot do so for congestion controls.
+    }
     std::fs::remove_file(&path).map_err(|e| Error::machine(format!("{} cannot be removed: {e}", path.display())))?;
     // The note may never have been written, and the folders may have other files.
     let _ = std::fs::remove_file(note_path(name));

@@ -8,17 +8,41 @@ Bytes behind a loss are carried in order only after what was lost has been sent 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
+from unbloat.line.measurement import Direction
 from unbloat.line.model import PACKET_BYTES, PAYLOAD_BYTES
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from unbloat.line.evidence import View
-
     Numbers = NDArray[np.floating[Any]]
+
+
+class Phase(Protocol):
+    """One direction of a phase, as far as its rates depend on it; `View` of `evidence.py` is one."""
+
+    direction: Direction
+    load_s: float
+    sent: Numbers
+    added: Numbers
+    times: Numbers
+    carried: Numbers
+    resent: Numbers
+    base_rtt_s: float
+
+    @property
+    def packet_ms(self) -> float:
+        """The time that a full packet takes at the rate of the goodput."""
+
+    @property
+    def probes_bps(self) -> float:
+        """The rate of the probes."""
+
+    def is_busy(self, moments: Numbers, least_ms: float | None = None) -> NDArray[np.bool_]:
+        """Return whether packets waited for others at these times."""
+
 
 LEAST_WAIT_MS = 1.0
 """Jitter makes probes of a free line wait for less."""
@@ -42,7 +66,7 @@ MOST_APART = 0.03
 """Stretches whose rates differ by more say that the rate varies."""
 
 
-def rate_of_stretches(seen: View) -> float:
+def rate_of_stretches(seen: Phase) -> float:
     """Return the payload rate in bit/s of the times in which a phase was always busy; missing if there are too few."""
     found = [each for each in stretches(seen) if each[0] >= LEAST_S and each[1] >= LEAST_PACKETS * PAYLOAD_BYTES]
     if not found:
@@ -53,7 +77,7 @@ def rate_of_stretches(seen: View) -> float:
     return 8 * sum(carried for _, carried in found) / sum(seconds for seconds, _ in found)
 
 
-def rate_by_use(seen: View, jitter_ms: float) -> float:
+def rate_by_use(seen: Phase, jitter_ms: float) -> float:
     """Return the rate in bit/s by the share of the probes that waited; missing if jitter hides which of them did.
 
     Probes on the empty line wait up to `jitter_ms`. Many lost probes met a full queue, few were lost at random.
@@ -78,7 +102,7 @@ def rate_by_use(seen: View, jitter_ms: float) -> float:
     return found if jitter_ms < MOST_JITTER * PACKET_BYTES * 8e3 / found else math.nan
 
 
-def stretches(seen: View) -> list[tuple[float, float]]:
+def stretches(seen: Phase) -> list[tuple[float, float]]:
     """Return the stretches of a phase, each as its seconds and the payload bytes that were carried in it."""
     import numpy as np
 
@@ -100,7 +124,7 @@ def stretches(seen: View) -> list[tuple[float, float]]:
     return found
 
 
-def _is_complete(seen: View) -> NDArray[np.bool_]:
+def _is_complete(seen: Phase) -> NDArray[np.bool_]:
     """Return at which samples nothing was missing before what had been carried: no segment was resent around them."""
     import numpy as np
 

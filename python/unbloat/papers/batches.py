@@ -13,7 +13,7 @@ from unbloat.claims.verdicts import SURE
 from unbloat.papers.judge import open_cells
 from unbloat.papers.paper import Paper
 from unbloat.results.grid_points import Repeats, points_of
-from unbloat.results.record import Record
+from unbloat.results.record import Outcome
 from unbloat.scenarios.source import source_of
 
 
@@ -91,7 +91,7 @@ def _open(paper: Paper, found: Mapping[str, Measurements]) -> dict[str, dict[Pla
     return made
 
 
-def _more(batch: Batch, made: Mapping[Place, int], repeats: int, simulate: Simulate) -> Iterator[Record]:
+def _more(batch: Batch, made: Mapping[Place, int], repeats: int, simulate: Simulate) -> Iterator[Outcome]:
     """Run grid points on until each has all of its repeats: some may have paused for a stage."""
 
     def with_so_many(count: int) -> Callable[[Axes], bool]:

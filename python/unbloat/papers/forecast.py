@@ -123,7 +123,8 @@ class Timed:
         places = frozenset(place_of(points[(2 * each + 1) * len(points) // (2 * number)]) for each in range(number))
         new, _ = lacking_of(replace(batch, places=places), 1, manner)
         before = _processor_s()
-        sent = [_packets(run) for run in simulate(batch, (1,), lambda axes: place_of(axes) in places)]
+        runs = simulate(batch, (1,), lambda axes: place_of(axes) in places)
+        sent = [_packets(run) for run in runs if isinstance(run, Record)]
         if len(new) == len(places):  # A run that is kept says nothing about the machine.
             self._packets += sum(sent)
             self._seconds += _processor_s() - before

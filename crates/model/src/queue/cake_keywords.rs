@@ -6,25 +6,39 @@ use crate::did_you_mean;
 use crate::section::{Names, Section};
 use crate::units::Nanos;
 
-/// A keyword of the wire: its bytes for each packet, the least packet and the framing, where it sets them.
-type Wire = (&'static str, u32, Option<u32>, Option<Atm>);
+/// The bytes for each packet that a keyword stands for.
+enum Overhead {
+    /// They add to those of keywords before, as those of `docsis` and `ether-vlan` do.
+    Plus(u32),
+    /// They replace those of keywords before.
+    Is(u32),
+    /// The keyword says nothing about them.
+    Kept,
+}
+use Overhead::{Is, Kept, Plus};
 
-/// Keywords whose bytes add up, as `docsis` and `ether-vlan` do.
+/// A keyword of the wire: its bytes for each packet, the least packet and the framing, where it sets them.
+type Wire = (&'static str, Overhead, Option<u32>, Option<Atm>);
+
 const WIRES: &[Wire] = &[
-    ("conservative", 48, None, Some(Atm::Atm)),
-    ("ipoa-vcmux", 8, None, Some(Atm::Atm)),
-    ("ipoa-llcsnap", 16, None, Some(Atm::Atm)),
-    ("bridged-vcmux", 24, None, Some(Atm::Atm)),
-    ("bridged-llcsnap", 32, None, Some(Atm::Atm)),
-    ("pppoa-vcmux", 10, None, Some(Atm::Atm)),
-    ("pppoa-llc", 14, None, Some(Atm::Atm)),
-    ("pppoe-vcmux", 32, None, Some(Atm::Atm)),
-    ("pppoe-llcsnap", 40, None, Some(Atm::Atm)),
-    ("pppoe-ptm", 30, None, Some(Atm::Ptm)),
-    ("bridged-ptm", 22, None, Some(Atm::Ptm)),
-    ("docsis", 18, Some(64), Some(Atm::Noatm)),
-    ("ethernet", 38, Some(84), None),
-    ("ether-vlan", 4, None, None),
+    ("raw", Is(0), None, Some(Atm::Noatm)),
+    ("atm", Kept, None, Some(Atm::Atm)),
+    ("ptm", Kept, None, Some(Atm::Ptm)),
+    ("noatm", Kept, None, Some(Atm::Noatm)),
+    ("conservative", Is(48), None, Some(Atm::Atm)),
+    ("ipoa-vcmux", Plus(8), None, Some(Atm::Atm)),
+    ("ipoa-llcsnap", Plus(16), None, Some(Atm::Atm)),
+    ("bridged-vcmux", Plus(24), None, Some(Atm::Atm)),
+    ("bridged-llcsnap", Plus(32), None, Some(Atm::Atm)),
+    ("pppoa-vcmux", Plus(10), None, Some(Atm::Atm)),
+    ("pppoa-llc", Plus(14), None, Some(Atm::Atm)),
+    ("pppoe-vcmux", Plus(32), None, Some(Atm::Atm)),
+    ("pppoe-llcsnap", Plus(40), None, Some(Atm::Atm)),
+    ("pppoe-ptm", Plus(30), None, Some(Atm::Ptm)),
+    ("bridged-ptm", Plus(22), None, Some(Atm::Ptm)),
+    ("docsis", Plus(18), Some(64), Some(Atm::Noatm)),
+    ("ethernet", Plus(38), Some(84), None),
+    ("ether-vlan", Plus(4), None, None),
 ];
 
 /// Keywords of the paths.
@@ -47,8 +61,14 @@ impl Cake {
         let (mut set, mut overhead) = (vec![], 0);
         for keyword in &keywords {
             if let Some((_, bytes, mpu, atm)) = WIRES.iter().find(|(name, ..)| name == keyword) {
-                set.push("overhead");
-                overhead += bytes;
+                match bytes {
+                    Plus(bytes) => overhead += bytes,
+                    Is(bytes) => overhead = *bytes,
+                    Kept => {}
+                }
+                if !matches!(bytes, Kept) {
+                    set.push("overhead");
+                }
                 if let Some(mpu) = mpu.filter(|_| is_free("mpu")) {
                     set.push("mpu");
                     self.mpu = mpu;

@@ -523,7 +523,7 @@ fn cake_s_choices_are_the_kernel_s_numbers() {
     assert_eq!(discipline.attributes(said), [(2, 19_000_000 / 8), (3, 3), (5, 5), (4, 2)]);
 }
 
-/// A key that the file has comes before the keywords; those of the wire add up.
+/// A key that the file has comes before the keywords; those of the wire add up, but `raw` and `conservative` begin anew.
 #[test]
 fn cake_takes_the_keywords_of_tc() {
     let queue = |keys: &str| only(SAMPLE, &[("link.bottleneck.queue", keys)]).links.remove(0).forward.queue;
@@ -537,6 +537,8 @@ fn cake_takes_the_keywords_of_tc() {
     };
     assert_eq!(cake("keywords = [\"docsis\", \"metro\"]"), (18, 64, Atm::Noatm, 10));
     assert_eq!(cake("keywords = [\"pppoe-ptm\", \"ether-vlan\"]"), (34, 0, Atm::Ptm, 100));
+    assert_eq!(cake("keywords = [\"ether-vlan\", \"conservative\", \"ptm\"]"), (48, 0, Atm::Ptm, 100));
+    assert_eq!(cake("keywords = [\"docsis\", \"raw\"]"), (0, 64, Atm::Noatm, 100));
     assert_eq!(cake("keywords = [\"satellite\"], overhead = 7"), (7, 0, Atm::Noatm, 1000));
     assert_eq!(cake("keywords = [\"ethernet\"], mpu = 7, rtt = \"5ms\""), (38, 7, Atm::Noatm, 5));
     let kernels = queue("{ kind = \"kernel:cake\", keywords = [\"bridged-ptm\", \"lan\"] }");

@@ -60,9 +60,9 @@ const VALUES: &[Case] = &[
          precedence, not \"diffserv5\" (did you mean diffserv3?)"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"cake\", keywords = [\"docsys\"] }",
      "base.toml:10: link.bottleneck.queue.keywords: unknown keyword docsys (did you mean docsis?); valid: \
-         conservative, ipoa-vcmux, ipoa-llcsnap, bridged-vcmux, bridged-llcsnap, pppoa-vcmux, pppoa-llc, pppoe-vcmux, \
-         pppoe-llcsnap, pppoe-ptm, bridged-ptm, docsis, ethernet, ether-vlan, datacentre, lan, metro, regional, \
-         internet, oceanic, satellite, interplanetary"),
+         raw, atm, ptm, noatm, conservative, ipoa-vcmux, ipoa-llcsnap, bridged-vcmux, bridged-llcsnap, pppoa-vcmux, \
+         pppoa-llc, pppoe-vcmux, pppoe-llcsnap, pppoe-ptm, bridged-ptm, docsis, ethernet, ether-vlan, datacentre, lan, \
+         metro, regional, internet, oceanic, satellite, interplanetary"),
     ("{ kind = \"droptail\", limit = \"500kb\" }", "{ kind = \"pie\", limit = \"500kb\" }",
      "base.toml:10: link.bottleneck.queue.limit: 500kb has the wrong unit; valid: 1p to 4294967295p"),
     ("500kb", "500kx",
