@@ -12,7 +12,7 @@ import pytest
 import unbloat as ub
 from conftest import Cli
 from unbloat.suites.candidate import Candidate, candidate_of
-from unbloat.suites.card import in_two_places
+from unbloat.suites.card import compare_backends
 from unbloat.suites.judge import plan_of, settings_of
 from unbloat.suites.suite import suite_of
 from unbloat.system.paths import ALGORITHMS, SUITES, suite_names
@@ -191,20 +191,20 @@ def test_a_suite_says_what_differs_in_a_guest(mine: Path) -> None:
         for on in ("simulator", "vm", "kernel")
     }
     assert lengths == {"simulator": {5.0}, "vm": {2.0}, "kernel": {5.0}}
-    assert [suite.content.runs.there(on).seeds for on in lengths] == [2, 3, 1]
+    assert [suite.content.runs.on_backend(on).seeds for on in lengths] == [2, 3, 1]
 
 
 def test_cards_of_two_places_are_held_against_each_other(mine: Path) -> None:
     card = ub.judge("cubic", mine)
     opposite = [replace(row, verdict="fail") if row.setting == ("small",) else row for row in card.rows]
     other = ub.Card(card.suite, card.candidate, "vm", opposite)
-    text = in_two_places([card], [other]).text()
+    text = compare_backends([card], [other]).text()
     assert "cubic: 1 of 2 criteria have one verdict in both; contradicted: filled." in text
     assert re.search(r"filled +pass +fail \(1 of 2\) +1 of 2 +1.00 to 1.00", text) and re.search(
         r"short +fail.* fail.* 1 of 1", text
     )
     assert "Settings with opposite verdicts" in text and "line, small" in text
-    alike = in_two_places([card], [card]).text()
+    alike = compare_backends([card], [card]).text()
     assert "2 of 2 criteria have one verdict in both; none contradicted." in alike and "opposite" not in alike
 
 

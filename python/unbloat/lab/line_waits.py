@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat.lab.line_grades import Waits
 from unbloat.lab.lines import Truth, Way
@@ -15,11 +15,9 @@ from unbloat.line.measurement import Measurement, PhaseName
 from unbloat.line.streams import Stream
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Numbers = NDArray[np.floating[Any]]
+    from unbloat.line.arrays import Numbers
 
 WARM_UP = 1 / 3
 """The first part of a phase, which `unbloat line` leaves out too."""

@@ -108,7 +108,7 @@ POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06,
 """Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
 
 
-def firsts(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
+def first_sides(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
     import numpy as np
 
@@ -167,7 +167,7 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
             clipped(measured.rate(0.3, 1.0) / max(1.0, simulated.rate(0.3, 1.0)))
             * clipped(measured.peak() / max(1.0, simulated.peak()))
         )
-    ratio = likely(side, measured, ratio)
+    ratio = plausible_factor(side, measured, ratio)
     changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
     if side.rates:
         changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
@@ -206,7 +206,7 @@ def shown_bps(measured: View) -> tuple[float, float]:
     return next((each for each in shown if math.isfinite(each[0])), (math.nan, 0.0))
 
 
-def likely(side: Side, measured: View, ratio: float) -> float:
+def plausible_factor(side: Side, measured: View, ratio: float) -> float:
     """Return the factor of a candidate's rate, within what is likely for a policer.
 
     Once the burst is gone, nothing passes but the tokens' rate, or less.

@@ -9,104 +9,20 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
-from unbloat.line.model import LOAD, PACKET_BYTES, PAYLOAD_BYTES, PROBE_BYTES, Plan
+from unbloat.line.model import LOAD, PAYLOAD_BYTES, Plan
 from unbloat.line.packet_times import rate_of_packets
+from unbloat.line.phase import Phase
 from unbloat.line.stretches import rate_by_use, rate_of_stretches
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    Numbers = NDArray[np.floating[Any]]
-
-BINS = 8
-"""Parts of a phase whose goodput and delay are compared."""
+    from unbloat.line.arrays import Numbers
 
 
-@dataclass
-class View:
-    """What one phase shows of one direction; times in seconds since its load began."""
-
-    direction: Direction
-    load_s: float
-    sent: Numbers
-    added: Numbers
-    """Delays of the probes beyond those of the empty line, in ms; missing if lost."""
-    times: Numbers
-    carried: Numbers
-    """Payload bytes of all connections by these times."""
-    own: Numbers
-    """Median over the connections of the RTT that they see, beyond that of the empty line, in ms."""
-    resent: Numbers
-    """Segments that all connections have resent by these times; missing if unknown."""
-    retransmitted: float
-    """Resent segments by all segments; missing if unknown."""
-    probes_lost: float
-    base_rtt_s: float
-    """RTT of a probe on the empty line."""
-    jitter_ms: float = 0.0
-    """How long nearly all probes wait at most on the empty line."""
-
-    def rate(self, start: float, stop: float) -> float:
-        """Return the payload rate between two shares of the phase, bit/s."""
-        import numpy as np
-
-        at = np.array([start, stop]) * self.load_s
-        first, last = np.interp(at, self.times, self.carried)
-        return float(last - first) * 8 / float(at[1] - at[0])
-
-    def peak(self) -> float:
-        """Return the largest payload rate of a fifth of the phase, bit/s."""
-        import numpy as np
-
-        at = np.linspace(0.1, 0.8, 15) * self.load_s
-        first, last = (np.interp(at + more, self.times, self.carried) for more in (0.0, 0.2 * self.load_s))
-        return float(np.max(last - first)) * 8 / (0.2 * self.load_s)
-
-    def bins(self) -> Numbers:
-        """Return the payload rate of each part of the phase, bit/s."""
-        import numpy as np
-
-        at = np.linspace(0, self.load_s, BINS + 1)
-        return np.diff(np.interp(at, self.times, self.carried)) * 8 / (self.load_s / BINS)
-
-    def waits(self) -> Numbers:
-        """Return the median wait in each part of the phase, ms."""
-        import numpy as np
-
-        part = np.clip((self.sent / self.load_s * BINS).astype(int), 0, BINS - 1)
-        found = [self.added[part == each] for each in range(BINS)]
-        return np.array([np.nanmedian(each) if np.isfinite(each).any() else math.nan for each in found])
-
-    def wait(self, share: float, start: float = 0.3) -> float:
-        """Return a quantile of the waits from a share of the phase on, ms."""
-        import numpy as np
-
-        late = self.added[self.sent >= start * self.load_s]
-        late = late[np.isfinite(late)]
-        return float(np.quantile(late, share)) if len(late) else math.nan
-
-    @property
-    def packet_ms(self) -> float:
-        """The time that a full packet takes at the rate of the goodput."""
-        return PACKET_BYTES * 8e3 / max(1.0, self.rate(0.3, 1.0))
-
-    def is_busy(self, moments: Numbers, least_ms: float | None = None) -> NDArray[np.bool_]:
-        """Return whether packets waited for others at these times, for longer than `least_ms` or a packet."""
-        import numpy as np
-
-        waits = np.nan_to_num(self.added)
-        is_waiting = waits > (1.2 * self.packet_ms if least_ms is None else least_ms)
-        begins, ends = self.sent[is_waiting], (self.sent + np.maximum(waits / 1e3, 0.03))[is_waiting]
-        began, ended = (np.searchsorted(np.sort(each), moments) for each in (begins, ends))
-        found: NDArray[np.bool_] = began > ended
-        return found
-
-    def busy_share(self) -> float:
-        """Return the share of the time, after the start of the phase, in which packets waited for others."""
-        import numpy as np
-
-        return float(np.mean(self.is_busy(np.linspace(0.3, 1.0, 200) * self.load_s)))
+class View(Phase):
+    """What one phase shows of the rate of one direction."""
 
     def parts(self, count: int) -> tuple[Numbers, Numbers]:
         """Return what each part of the phase says about the rate; missing where it says nothing.
@@ -184,17 +100,6 @@ class View:
         is_short = self.wait(0.9) / 1e3 < self.load_s / 100
         return self.wire_bps(self.rate(0.3, 1.0)) if is_short and self.busy_share() >= 0.97 else math.nan
 
-    def wire_bps(self, payload_bps: float) -> float:
-        """Return the rate of packets that carry payload at a rate, with the probes among them."""
-        return payload_bps * PACKET_BYTES / PAYLOAD_BYTES + self.probes_bps
-
-    @property
-    def probes_bps(self) -> float:
-        """The rate of the probes."""
-        import numpy as np
-
-        return PROBE_BYTES * 8 / float(np.median(np.diff(self.sent))) if len(self.sent) > 1 else 0.0
-
     def _busy_and_rates(self, count: int) -> tuple[Numbers, Numbers]:
         """Return the share of busy time and the payload rate of each part of the phase."""
         import numpy as np
@@ -203,14 +108,6 @@ class View:
         moments = edges[:-1, None] + np.linspace(0, self.load_s / count, 20)
         rates = np.diff(np.interp(edges, self.times, self.carried)) * 8 / (self.load_s / count)
         return np.mean(self.is_busy(moments), axis=1), rates
-
-    def own_wait(self, share: float = 0.5) -> float:
-        """Return a quantile of the connections' own waits after the start of the phase, ms."""
-        import numpy as np
-
-        late = self.own[self.times >= 0.3 * self.load_s]
-        late = late[np.isfinite(late)]
-        return float(np.quantile(late, share)) if len(late) else math.nan
 
 
 Columns = Mapping[str, Mapping[str, Any]]

@@ -24,9 +24,9 @@ from unbloat.line.candidates import (
     clipped,
     corrected,
     difference,
-    firsts,
+    first_sides,
     known_bps,
-    likely,
+    plausible_factor,
     shown_bps,
     stepped,
 )
@@ -170,7 +170,7 @@ class Fitter:
 
     def _first(self, measured: Mapping[Direction, View]) -> Line:
         """Return the line that samples suggest directly; a direction without load is as fast as the other."""
-        found = {each: firsts(seen, self._evidence.idle_loss, 4)["fifo"] for each, seen in measured.items()}
+        found = {each: first_sides(seen, self._evidence.idle_loss, 4)["fifo"] for each, seen in measured.items()}
         fastest = max(found.values(), key=lambda side: side.rate_bps)
         up, down = (found.get(each, Side(fastest.rate_bps, max(64e3, fastest.buffer_bytes))) for each in ("up", "down"))
         return Line(up, down, self._base_rtt_s(up, down))
@@ -222,7 +222,7 @@ class Fitter:
     def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
         """Refine a candidate of each class; return the best."""
         tried = self.candidates.setdefault(measured.direction, {})
-        sides = firsts(measured, self._evidence.idle_loss, self._connections(phase, measured))
+        sides = first_sides(measured, self._evidence.idle_loss, self._connections(phase, measured))
         for name, side in sides.items():
             tried[name] = self._refined(line, phase, measured, Candidate(side), range(3))
         lowest = min(each.score for each in tried.values())
@@ -333,7 +333,7 @@ class Fitter:
                 shift /= factor
         elif best.score < GOOD:
             shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
-        shift = likely(side, measured, shift)
+        shift = plausible_factor(side, measured, shift)
         self._spreads[direction] = open_rate
         rate = side.rate_bps * shift
         is_filled = self._is_filled(line, phase, measured, side)

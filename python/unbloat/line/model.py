@@ -17,11 +17,9 @@ from unbloat.scenarios.source import written
 from unbloat.system.paths import ALGORITHMS
 
 if TYPE_CHECKING:
-    import numpy as np
     import pandas as pd
-    from numpy.typing import NDArray
 
-    Numbers = NDArray[np.floating[Any]]
+    from unbloat.line.arrays import Numbers
 
 Discipline = Literal["fifo", "drophead", "fq_codel", "fq_pie", "codel", "pie", "policer"]
 """What happens to packets that arrive faster than the line carries them; the keys of the scenario differ."""

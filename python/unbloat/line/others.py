@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat.line.model import FOREIGN_BYTES, PACKET_BYTES, PROBE_BYTES
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.floating[Any]]
+    from unbloat.line.arrays import Numbers
 
 CALM_MS = 6.0
 """RTTs of a line without load differ less than this, unless others load it or it is a radio."""

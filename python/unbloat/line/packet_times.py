@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from unbloat.line.model import PACKET_BYTES, PROBE_BYTES
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.floating[Any]]
+    from unbloat.line.arrays import Numbers
 
 LEAST_PACKET_MS = 4.0
 """Jitter hides the time of a packet that takes less."""

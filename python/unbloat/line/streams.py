@@ -6,13 +6,10 @@ import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    Numbers = NDArray[np.floating[Any]]
+    from unbloat.line.arrays import Numbers
 
 PACKET_BLOCK = 6
 """The type of the blocks of a pcapng file that have packets."""

@@ -8,40 +8,14 @@ Bytes behind a loss are carried in order only after what was lost has been sent 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING
 
-from unbloat.line.measurement import Direction
 from unbloat.line.model import PACKET_BYTES, PAYLOAD_BYTES
+from unbloat.line.phase import Phase
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
-
-    Numbers = NDArray[np.floating[Any]]
-
-
-class Phase(Protocol):
-    """One direction of a phase, as far as its rates depend on it; `View` of `evidence.py` is one."""
-
-    direction: Direction
-    load_s: float
-    sent: Numbers
-    added: Numbers
-    times: Numbers
-    carried: Numbers
-    resent: Numbers
-    base_rtt_s: float
-
-    @property
-    def packet_ms(self) -> float:
-        """The time that a full packet takes at the rate of the goodput."""
-
-    @property
-    def probes_bps(self) -> float:
-        """The rate of the probes."""
-
-    def is_busy(self, moments: Numbers, least_ms: float | None = None) -> NDArray[np.bool_]:
-        """Return whether packets waited for others at these times."""
 
 
 LEAST_WAIT_MS = 1.0

@@ -142,18 +142,18 @@ def _missed(card: Card, criterion: Criterion) -> str:
     return "" if verdict == "pass" else f"{missed} of {len(rows)}{'' if verdict == 'fail' else ' ?'}"
 
 
-# ---------------------------------------------------------------- Two places
+# ---------------------------------------------------------------- Two backends
 
 OPPOSITE = frozenset({"pass", "fail"})
 """Verdicts of which one contradicts the other."""
 
 
-def in_two_places(here: Sequence[Card], there: Sequence[Card]) -> Report:
+def compare_backends(here: Sequence[Card], there: Sequence[Card]) -> Report:
     """Hold the cards of candidates from one place against those from another, criterion by criterion."""
     by_name = {card.candidate.name: card for card in there}
     pairs = [(card, by_name[card.candidate.name]) for card in here if card.candidate.name in by_name]
     data = {"pairs": [[one.as_dict(), other.as_dict()] for one, other in pairs]}
-    parts: list[Part] = [*(_sentence_on(pair) for pair in pairs), _by_place(pairs)]
+    parts: list[Part] = [*(_sentence_on(pair) for pair in pairs), _by_backend(pairs)]
     opposite = _opposite_settings(pairs)
     return Report([*parts, *opposite], data)
 
@@ -176,7 +176,7 @@ def _sentence_on(pair: Pair) -> str:
     return f"{one.candidate.title}: {alike} of {len(one.suite.criteria)} criteria have one verdict in both; {word}."
 
 
-def _by_place(pairs: Sequence[Pair]) -> Table:
+def _by_backend(pairs: Sequence[Pair]) -> Table:
     """Lay out the verdicts on each criterion from both places, and in how many settings they are alike."""
     rows = [(pair, each) for pair in pairs for each in pair[0].suite.criteria]
     places = [card.on for card in pairs[0]] if pairs else ["", ""]

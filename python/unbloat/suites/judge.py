@@ -94,7 +94,7 @@ def judge(suite: Suite, candidate: Candidate, manner: Manner) -> list[Judged]:
     simulate = simulator(
         on=manner.on, kernel=manner.kernel, cache=manner.cache, jobs=manner.jobs, stages=stages, goes_on=True
     )
-    seeds = suite.content.runs.there(manner.on).seeds
+    seeds = suite.content.runs.on_backend(manner.on).seeds
     plans = [plan_of(suite, candidate, name, manner.on) for name in suite.scenarios()]
     running = [plan for plan in plans if plan.batch.places]
     if not running:
@@ -130,7 +130,7 @@ class Plan:
     """Why the others cannot run there."""
 
     def why_not(self, labels: Sequence[str], runs: Measurements | None) -> str:
-        """Say why there is no run of the grid point that the labels name; empty if there is one."""
+        """Return the reason why a grid point lacks a run, by the labels of the point; empty if a run exists."""
         place = place_of(self.grid.point(labels).axes)
         if refusal := self.refused.get(place):
             return PLACE.sub("", str(refusal).split("\n")[0])
@@ -144,7 +144,7 @@ def plan_of(suite: Suite, candidate: Candidate, scenario: str, on: str) -> Plan:
     rules = [rule for each in suite.criteria for rule in each.rules if rule.scenario == scenario]
     over_time = any(is_over_time(call.name, call.selectors) for rule in rules for call in calls(rule.claim))
     step = suite.content.runs.series.get(scenario, SERIES_STEP) if over_time else ""
-    overrides = suite.content.runs.there(on).overrides.get(scenario, {})
+    overrides = suite.content.runs.on_backend(on).overrides.get(scenario, {})
     batch = Batch(scenario, Source(None, text), overrides=overrides, series=step)
     points = {place_of(dict(point.axes)): point for point in _points(suite, batch)}
     grid = Measurements(scenario, [Repeats(dict(place), [], [], scenario, on, None) for place in points])

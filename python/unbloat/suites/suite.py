@@ -71,7 +71,7 @@ class Head(Struct, frozen=True, forbid_unknown_fields=True):
 Seeds = Annotated[int, Meta(ge=1, le=1000)]
 
 
-class RunsThere(Struct, frozen=True, forbid_unknown_fields=True):
+class BackendRuns(Struct, frozen=True, forbid_unknown_fields=True):
     """How the scenarios run in another place than the simulator."""
 
     seeds: Seeds = 1
@@ -89,14 +89,14 @@ class Runs(Struct, frozen=True, forbid_unknown_fields=True):
     """Smallest difference of interest, as a share of the larger value."""
     series: dict[str, str] = {}
     """Steps of time series, by scenario."""
-    vm: RunsThere = RunsThere()
+    vm: BackendRuns = BackendRuns()
     """Seeds and keys for guests, where a run takes much longer."""
-    kernel: RunsThere = RunsThere()
+    kernel: BackendRuns = BackendRuns()
     """Seeds and keys for the running kernel, where a run takes real time."""
 
-    def there(self, on: str) -> RunsThere:
+    def on_backend(self, on: str) -> BackendRuns:
         """Return how the scenarios run on a backend."""
-        return {"vm": self.vm, "kernel": self.kernel}.get(on, RunsThere(self.seeds))
+        return {"vm": self.vm, "kernel": self.kernel}.get(on, BackendRuns(self.seeds))
 
 
 class SuiteFile(Struct, frozen=True, forbid_unknown_fields=True):
@@ -172,7 +172,7 @@ def _mistakes(suite: Suite) -> Iterator[tuple[Keys, str]]:
     seen: set[str] = set()
     known = suite.scenarios()
     for where in ("vm", "kernel"):
-        for name in suite.content.runs.there(where).overrides:
+        for name in suite.content.runs.on_backend(where).overrides:
             if name not in known:
                 yield (
                     ("runs", where, "overrides", name),

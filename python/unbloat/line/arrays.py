@@ -1,0 +1,11 @@
+"""The type of arrays of numbers, for annotations: numpy is loaded where a function needs it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Numbers = NDArray[np.floating[Any]]
