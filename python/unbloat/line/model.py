@@ -66,8 +66,11 @@ INTERVAL_S = 0.5
 """The time over which the client averages goodputs."""
 LEAST_SHARE_BPS = 2e6
 """The goodput that a connection should have; one more opens only if all can have it."""
-MEASURED_STEP_S = 0.001
-"""The time from one sample of the series of a measurement to the next: few probes arrive in one such time."""
+MEASURED_STEP_S, FITTED_STEP_S = 0.001, 0.005
+"""The time from one sample of the series to the next, in a measurement and in simulations that are compared with one.
+
+Few probes may arrive in one such time: the series knows the delay of the last of them alone.
+"""
 LONGEST_WAIT_S = 8.0
 """How long an answer is waited for after the last probe."""
 
@@ -310,7 +313,7 @@ class _Phase:
         self.streams: list[Stream] = []
         self.best_bps: dict[Direction, float] = {}
         self._load_s = plan.seconds(phase)
-        self._step_s = plan.probe_s / math.ceil(plan.probe_s / 0.05 - 1e-9)
+        self._step_s = plan.probe_s / math.ceil(plan.probe_s / FITTED_STEP_S - 1e-9)
         """The time from one sample of the series to the next: a part of that between probes."""
         known = plan.starts.get(phase)
         self._is_known = known is not None
