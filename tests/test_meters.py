@@ -1,6 +1,7 @@
 """`unbloat.lab.meters`: what it reads from recorded outputs of meters, and what the queues of a line say beside it."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,6 +9,8 @@ from unbloat.lab.line_waits import Queue
 from unbloat.lab.meters import (
     LINES,
     LOADED,
+    Phase,
+    Rate,
     Reading,
     bbperf,
     bounceback,
@@ -180,6 +183,10 @@ def queue(mbps: float, waiting_bytes: float, start_s: float, stop_s: float) -> Q
     return Queue(time_s, np.where(busy, waiting_bytes, 0.0), np.zeros(len(time_s)), sent, np.full(len(time_s), mbps))
 
 
+def median(phase: Phase) -> Reading:
+    return Reading("meter", "median", phase)
+
+
 def queues(up_s: tuple[float, float], down_s: tuple[float, float]) -> dict[str, Queue]:
     return {"up": queue(5, 250_000, *up_s), "down": queue(20, 250_000, *down_s)}
 
@@ -188,21 +195,21 @@ def test_a_fifo_makes_everybody_wait() -> None:
     found = truths(DSL, queues((4, 14), (4, 14)))
     assert set(found) == {"both"}
     # 400 ms up and 100 ms down; the last bytes leave as the load ends.
-    assert found["both"].median_ms == pytest.approx(500, rel=0.02)
-    assert found["both"].load_ms == pytest.approx(500, rel=0.12)
+    assert found["both"].wait_ms(median("both")) == pytest.approx(500, rel=0.02)
+    assert found["both"].load_ms(median("both")) == pytest.approx(500, rel=0.12)
 
 
 def test_a_fair_queue_makes_only_the_load_wait() -> None:
     found = truths(FAIR, queues((4, 14), (0, 0)))
     assert set(found) == {"up"}
-    assert found["up"].median_ms == pytest.approx(1.2, rel=0.05)
-    assert found["up"].load_ms == pytest.approx(400, rel=0.12)
+    assert found["up"].wait_ms(median("up")) == pytest.approx(1.2, rel=0.05)
+    assert found["up"].load_ms(median("up")) == pytest.approx(400, rel=0.12)
 
 
 def test_the_load_tells_the_phases() -> None:
     found = truths(DSL, queues((2, 9), (8.5, 16)))
     assert set(found) == {"up", "down"}
-    assert found["down"].carried_mbps["down"] == pytest.approx(20, rel=0.15)
+    assert found["down"].carried_mbps(Rate("meter", "rate", "down", "down", 20)) == pytest.approx(20, rel=0.15)
 
 
 def test_a_direction_that_the_other_one_starves_is_loaded_still() -> None:
@@ -212,7 +219,18 @@ def test_a_direction_that_the_other_one_starves_is_loaded_still() -> None:
 def test_a_short_load_before_the_longest_one_does_not_count() -> None:
     once, twice = queues((8, 16), (0, 0)), queues((8, 16), (0, 0))
     twice["up"].sent_bytes[200:] += np.minimum(np.arange(1800) * 6250.0, 625_000)
-    assert truths(DSL, twice)["up"].median_ms == truths(DSL, once)["up"].median_ms
+    assert [truths(DSL, each)["up"].wait_ms(median("up")) for each in (once, twice)] == [pytest.approx(401.2)] * 2
+
+
+def test_the_truth_leaves_out_what_the_meter_leaves_out() -> None:
+    filling = queues((4, 16), (0, 0))
+    filling["up"].waiting_bytes[400:800] = 0
+    found = truths(DSL, filling)["up"]
+    whole, late = (replace(median("up"), is_mean=True, left_out=share) for share in (0, 1 / 3))
+    assert (found.wait_ms(late), found.load_ms(late)) == pytest.approx((400, 400), rel=0.06)
+    assert (found.wait_ms(whole), found.load_ms(whole)) == pytest.approx((267, 267), rel=0.06)
+    rates = [Rate("meter", "rate", "up", "up", 5, share) for share in (0, 1 / 3)]
+    assert [found.carried_mbps(rate) for rate in rates] == pytest.approx([5, 5], rel=0.06)
 
 
 # ---------------------------------------------------------------- Tables

@@ -9,13 +9,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from unbloat.lab.line_waits import WAYS, Queue, both_ms
+from unbloat.lab.line_waits import WARM_UP, WAYS, Queue, both_ms
 from unbloat.report.report import Report, Table
 from unbloat.report.table import Column
 
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
+
+    from unbloat.line.arrays import Numbers
 
     Mask = NDArray[np.bool_]
 
@@ -93,6 +95,8 @@ class Reading:
     """Milliseconds added, if the meter itself gives them."""
     is_mean: bool = False
     """The number is a mean; otherwise it is a median."""
+    left_out: float = 0.0
+    """The share of the load, from its beginning, that the number leaves out."""
     failure: str = ""
 
     def added(self, base_rtt_ms: float) -> float | None:
@@ -111,6 +115,8 @@ class Rate:
     way: Literal["up", "down"]
     phase: Phase
     mbps: float
+    left_out: float = 0.0
+    """The share of the load, from its beginning, that the number leaves out."""
 
 
 Found = tuple[list[Reading], list[Rate]]
@@ -226,7 +232,7 @@ def nuttcp(meter: str, phase: Phase, text: str) -> Found:
 
 
 def bounceback(meter: str, phase: Phase, text: str) -> Found:
-    """Read the lines of each second of `iperf --bounceback`: requests, and their mean time."""
+    """Read the lines of each interval of `iperf --bounceback`: requests, and their mean time."""
     lines = re.findall(r"sec .* (\d+)=([\d.]+)/[\d.]+/[\d.]+/[\d.]+ ms .* rps", text)
     requests = sum(int(count) for count, _ in lines)
     if not requests:
@@ -277,13 +283,13 @@ def unbloat_line(meter: str, phase: Phase, text: str) -> Found:
     loads = [(way, found["both"][way] if phase == "both" else found[way]) for way in ways]
     load = loads[0][1]
     readings = [
-        Reading(meter, "added_ms", phase, load["added_ms"], "ms", added_ms=load["added_ms"]),
+        Reading(meter, "added_ms", phase, load["added_ms"], "ms", added_ms=load["added_ms"], left_out=WARM_UP),
         Reading(
             meter, "rpm", phase, load["rpm"], "RPM", rtt_ms=60e3 / load["rpm"] if load["rpm"] else None,
-            idle_ms=found["idle_rtt_ms"], is_mean=True,
+            idle_ms=found["idle_rtt_ms"], is_mean=True, left_out=WARM_UP,
         ),
     ]  # fmt: skip
-    return readings, [Rate(meter, "rate", way, phase, each["rate_mbps"]) for way, each in loads]
+    return readings, [Rate(meter, "rate", way, phase, each["rate_mbps"], WARM_UP) for way, each in loads]
 
 
 Parser = Callable[[str, Phase, str], Found]
@@ -321,20 +327,38 @@ LEAST_S, BOTH_S = 1.0, 2.0
 
 @dataclass(frozen=True)
 class Truth:
-    """What the queues say about one phase of load."""
+    """What the queues say about one phase of load, step by step."""
 
-    median_ms: float
-    """The median wait of a packet of another connection and of its answer."""
-    mean_ms: float
-    """The mean of these waits."""
-    load_ms: float
-    """The mean wait of the load's own packets, by Little's law."""
-    carried_mbps: dict[str, float]
-    """The mean rate of each direction, with headers."""
+    step_s: float
+    waits_ms: Numbers
+    """The waits of a packet of another connection and of its answer."""
+    waiting_bytes: dict[str, Numbers]
+    """The queue of each loaded direction."""
+    sent_bytes: dict[str, Numbers]
+    """What each loaded direction transmitted in each step, with headers."""
 
     def wait_ms(self, reading: Reading) -> float:
-        """Return the wait of another connection, by the statistic of a reading."""
-        return self.mean_ms if reading.is_mean else self.median_ms
+        """Return the wait of another connection, by the statistic of a reading, over the time that it covers."""
+        import numpy as np
+
+        waits = self.waits_ms[self._first(reading) :]
+        return float(np.mean(waits) if reading.is_mean else np.median(waits))
+
+    def load_ms(self, reading: Reading) -> float:
+        """Return the mean wait of the load's own packets over the time of a reading, by Little's law."""
+        first = self._first(reading)
+        return sum(
+            1e3 * self.step_s * float(waiting[first:].sum()) / max(float(self.sent_bytes[way][first:].sum()), 1.0)
+            for way, waiting in self.waiting_bytes.items()
+        )
+
+    def carried_mbps(self, rate: Rate) -> float | None:
+        """Return the mean rate of a direction over the time of a meter's rate, with headers."""
+        sent = self.sent_bytes.get(rate.way)
+        return None if sent is None else float(sent[self._first(rate) :].mean()) * 8e-6 / self.step_s
+
+    def _first(self, found: Reading | Rate) -> int:
+        return int(found.left_out * len(self.waits_ms))
 
 
 def loads(line: Line, queues: Mapping[str, Queue]) -> dict[Phase, Mask]:
@@ -400,9 +424,9 @@ def truths(line: Line, queues: Mapping[str, Queue]) -> dict[Phase, Truth]:
         if mask.sum() * step_s < LEAST_S:
             continue
         ways = WAYS if phase == "both" else (phase,)
-        own_ms = sum(_little_ms(queues[way], mask) for way in ways)
-        carried = {way: _carried_bytes(queues[way], mask) * 8e-6 / (mask.sum() * step_s) for way in ways}
-        found[phase] = Truth(float(np.median(sums[mask])), float(np.mean(sums[mask])), own_ms, carried)
+        waiting = {way: queues[way].waiting_bytes[mask] for way in ways}
+        sent = {way: np.diff(queues[way].sent_bytes, prepend=0.0)[mask] for way in ways}
+        found[phase] = Truth(step_s, sums[mask], waiting, sent)
     return found
 
 
@@ -419,18 +443,6 @@ def _sparse_waits(line: Line, queue: Queue) -> NDArray[np.floating[Any]]:
         return queue.waits_ms("fifo")
     first = replace(queue, waiting_bytes=np.minimum(queue.waiting_bytes, 1e-9))
     return first.waits_ms("fifo")
-
-
-def _little_ms(queue: Queue, mask: Mask) -> float:
-    """Return the mean wait of the bytes of a phase: bytes that wait over bytes a second."""
-    seconds = float(mask.sum()) * _step_s(queue)
-    return 1e3 * float(queue.waiting_bytes[mask].mean()) * seconds / max(_carried_bytes(queue, mask), 1.0)
-
-
-def _carried_bytes(queue: Queue, mask: Mask) -> float:
-    import numpy as np
-
-    return float(np.diff(queue.sent_bytes, prepend=0.0)[mask].sum())
 
 
 def _step_s(queue: Queue) -> float:
@@ -496,6 +508,7 @@ def _readings(mine: Sequence[tuple[Reading, Held]]) -> list[Column]:
     added = [reading.added(row.line.base_rtt_ms) for reading, row in mine]
     truths = [row.truths.get(reading.phase) for reading, row in mine]
     waits = [truth.wait_ms(reading) if truth else None for truth, (reading, _) in zip(truths, mine, strict=True)]
+    own = [_number(truth.load_ms(reading) if truth else None) for truth, (reading, _) in zip(truths, mine, strict=True)]
     pairs = list(zip(added, waits, strict=True))
     return [
         Column("meter", "", [reading.meter for reading, _ in mine]),
@@ -504,9 +517,7 @@ def _readings(mine: Sequence[tuple[Reading, Held]]) -> list[Column]:
         Column("it prints", "", [_printed(reading) for reading, _ in mine], is_right=True),
         Column("added", "ms", [_number(each) for each in added], is_right=True),
         Column("true wait", "ms", [_number(each) for each in waits], is_right=True),
-        Column(
-            "wait of the load", "ms", [_number(truth.load_ms if truth else None) for truth in truths], is_right=True
-        ),
+        Column("wait of the load", "ms", own, is_right=True),
         Column("ratio", "", [_ratio(*pair) for pair in pairs], is_right=True),
     ]
 
@@ -524,9 +535,7 @@ def _ratio(added_ms: float | None, wait_ms: float | None) -> str:
 
 
 def _rates(mine: Sequence[tuple[Rate, Held]]) -> list[Column]:
-    carried = [
-        truth.carried_mbps.get(rate.way) if (truth := row.truths.get(rate.phase)) else None for rate, row in mine
-    ]
+    carried = [truth.carried_mbps(rate) if (truth := row.truths.get(rate.phase)) else None for rate, row in mine]
     return [
         Column("meter", "", [rate.meter for rate, _ in mine]),
         Column("load", "", [rate.phase for rate, _ in mine]),
