@@ -9,6 +9,8 @@ from unbloat.line.evidence import Evidence, View, evidence_of
 from unbloat.line.fit import Fitter, fit
 from unbloat.line.model import Discipline, Line, Plan, Side, noisy, simulate
 from unbloat.line.packet_times import rate_of_packets
+from unbloat.line.phase import Phase
+from unbloat.line.stretches import rate_of_stretches
 
 PLAN = Plan(idle_s=2.0, down_s=8.0, up_s=8.0, both_s=0.0)
 THIN = Line(Side(19e6, 70e3, loss_percent=0.7), Side(40e6, 200e3, loss_percent=1.5), 0.15)
@@ -58,6 +60,17 @@ def test_a_stretch_with_losses_in_it_tells_the_rate_of_a_busy_line() -> None:
     found = up(evidence(Line(Side(20e6, 500e3), Side(20e6, 500e3), 0.04)))
     assert found.resent[-1] > 0
     assert found.stretches_bps == pytest.approx(20e6, rel=0.02)
+
+
+def test_acknowledgements_tell_a_round_trip_later_what_left_a_queue() -> None:
+    """A busy time shorter than the round trip tells the rate, too."""
+    sent, times = np.arange(0, 4, 0.02), np.arange(0, 4.05, 0.1)
+    is_busy = (sent >= 2.0) & (sent < 2.4)
+    passed = np.interp(times - 0.6, [0, 2.0, 2.42, 4], [0, 1e6, 1e6 + 0.42 * 1.25e6, 2e6])
+    none = np.zeros(len(times))
+    waits = np.where(is_busy, 30.0, 0.0)
+    seen = Phase("up", 4.0, sent, waits, times, passed, none * math.nan, none, 0.0, 0.0, 0.6)
+    assert rate_of_stretches(seen) == pytest.approx(10e6, rel=0.01)
 
 
 def test_the_share_of_probes_that_wait_tells_the_rate_of_a_line_that_is_never_full() -> None:

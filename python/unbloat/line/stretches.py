@@ -83,14 +83,15 @@ def stretches(seen: Phase) -> list[tuple[float, float]]:
     moments = np.arange(0.0, seen.load_s, MOMENT_S)
     is_idle = ~seen.is_busy(moments, max(LEAST_WAIT_MS, 1.2 * seen.packet_ms))
     idle = np.append(moments[is_idle], seen.load_s)
-    # Samples tell up to a round trip later what has left the queue; those of downloads, half of one.
+    # Samples tell a round trip later what has left the queue; those of downloads, half of one or more.
     late_s = seen.base_rtt_s
+    least_late_s = late_s if seen.direction == "up" else late_s / 2
     times = seen.times[_is_complete(seen) & (seen.times <= seen.load_s)]
     found = []
     place = 0
     while place < len(times):
         ends_s = idle[np.searchsorted(idle, times[place] - late_s - 1e-9)]
-        last = int(np.searchsorted(times, min(ends_s + late_s / 2, seen.load_s), "right")) - 1
+        last = int(np.searchsorted(times, min(ends_s + least_late_s, seen.load_s), "right")) - 1
         if last > place:
             first_bytes, last_bytes = np.interp(times[[place, last]], seen.times, seen.carried)
             found.append((float(times[last] - times[place]), float(last_bytes - first_bytes)))
