@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from unbloat.line.evidence import View
+from unbloat.line.loss_bursts import loss_burst
 from unbloat.line.model import PACKET_BYTES, PAYLOAD_BYTES, Side
 
 HEADERS = PACKET_BYTES / PAYLOAD_BYTES
@@ -15,8 +16,14 @@ ENOUGH = 3.0
 """The largest score of a line that fits, unless chance alone makes a larger one."""
 SLOW_BPS = 4e6
 """Slower lines carry so few packets that probes matter in a queue that counts packets."""
-FEW_SLOTS = 8
-"""The most packets of a queue that counts so few that full packets leave no room for small ones."""
+FEW_SLOTS = 16
+"""The most packets of a queue that counts so few that probes matter at any rate."""
+LEAST_RESENT, LEAST_LOSSY, MOST_RESENT = 2e-5, 2e-4, 0.15
+"""The share of resent segments from which on they may have been lost at random, in a full buffer too, and the most."""
+OPEN = 4.0
+"""The room of a buffer that was never filled, by the least one for the waits."""
+UNKNOWN_WAIT_MS = 50.0
+"""The longest wait where no probe was answered."""
 LEAST_LINE = 2.0
 """The least rate of a line by that of a policer on it: packets seldom wait where a policer cuts."""
 MOST_UNUSED = 1.07
@@ -87,10 +94,11 @@ def difference(measured: View, simulated: View | None, side: Side, noise_ms: flo
 PENALTIES: dict[str, float] = {
     "fifo": 0.0,
     "packets": 0.15,
-    "slots": 0.1,
     "drophead packets": 0.08,
     "lossy": 0.1,
+    "lossy in bursts": 0.15,
     "unfilled": 0.2,
+    "unfilled in bursts": 0.2,
     "drophead": 0.05,
     "fq_codel": 0.15,
     "pie": 0.1,
@@ -104,6 +112,10 @@ PENALTIES: dict[str, float] = {
 """The margin by which a class's score must beat that of a simpler one."""
 
 
+UNFILLED = ("unfilled", "unfilled in bursts")
+"""The classes whose losses are random ones alone."""
+LOSSY = ("lossy", "lossy in bursts", *UNFILLED)
+"""The classes with random losses."""
 POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06, "policer of 200 ms": 0.2}
 """Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
 
@@ -119,24 +131,26 @@ def first_sides(measured: View, idle_loss: float, connections: int) -> dict[str,
     packet_ms = PACKET_BYTES * 8e3 / rate
     highest = measured.wait(0.98, 0.0)
     loss = 100 * idle_loss if idle_loss > 0.01 else 0.0
-    room = max(2 * PACKET_BYTES, (highest if math.isfinite(highest) else 50.0) * rate / 8e3)
+    room = room_of(measured, rate, in_packets=False)
     found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
     found["drophead"] = Side(rate, room, "drophead", loss)
-    if rate < SLOW_BPS:
+    slots = room_of(measured, rate, in_packets=True)
+    if rate < SLOW_BPS or slots <= FEW_SLOTS * PACKET_BYTES:
         # Probes and acknowledgements take as much room as data in a queue that counts packets.
-        slots = room * (1 + 50 * PACKET_BYTES * 8 / rate)
         found["packets"] = Side(rate, slots, "fifo", loss, in_packets=True)
         found["drophead packets"] = Side(rate, slots, "drophead", loss, in_packets=True)
-        few = math.ceil(measured.wait(1.0, 0.0) / packet_ms - 0.1) if math.isfinite(highest) else 2
-        if few <= FEW_SLOTS:
-            # A queue that is nearly always full has no room for probes, whose waits are those of full packets.
-            found["slots"] = Side(rate, max(1, few) * PACKET_BYTES, "fifo", loss, in_packets=True)
     resent = measured.retransmitted if math.isfinite(measured.retransmitted) else max(0.002, measured.probes_lost)
-    if 2e-4 < resent < 0.15:
-        found["lossy"] = Side(rate, 1.2 * room, "fifo", 80 * resent if loss else 25 * resent)
-        if not is_known and (highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest):
-            faster = 2 * HEADERS * measured.peak()
-            found["unfilled"] = Side(faster, room * faster / rate, "fifo", 100 * resent)
+    faster = rate
+    if not math.isfinite(known_bps(found["fifo"], measured)):
+        is_short = highest < 20 + 3 * packet_ms or measured.wait(0.5) < 0.2 * highest
+        faster = 2 * HEADERS * measured.peak() if is_short else rate
+    burst = loss_burst(measured)
+    for ending, length in (("", 1.0), (" in bursts", burst)) if burst > 1 else (("", 1.0),):
+        if LEAST_LOSSY < resent < MOST_RESENT:
+            found[f"lossy{ending}"] = Side(rate, room, "fifo", 80 * resent if loss else 25 * resent, length)
+        if LEAST_RESENT < resent < MOST_RESENT:
+            # The waits say only how much room there is at least.
+            found[f"unfilled{ending}"] = Side(faster, OPEN * room * faster / rate, "fifo", 100 * resent, length)
     middle = measured.wait(0.5)
     # A fair queue serves a packet of each connection in turn; a probe waits for a turn if it comes more often.
     is_low = not math.isfinite(middle) or middle < max(3, 0.8 * connections) * packet_ms + 4
@@ -149,13 +163,31 @@ def first_sides(measured: View, idle_loss: float, connections: int) -> dict[str,
         # A policer cuts where the line itself is not busy, so that no packet waits for another.
         line_bps = measured.use_bps if math.isfinite(measured.use_bps) else max(3 * passed, peak)
         for name, seconds in POLICERS.items() if not is_known and line_bps >= LEAST_LINE * goodput else ():
-            burst = max(least, passed / 8 * seconds)
-            found[name] = Side(passed, 64 * PACKET_BYTES, "policer", loss, burst, line_bps)
+            tokens_bytes = max(least, passed / 8 * seconds)
+            found[name] = Side(passed, 64 * PACKET_BYTES, "policer", loss, burst_bytes=tokens_bytes, line_bps=line_bps)
     if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
         target = min(0.1, max(0.002, middle / 1e3))
         found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
         found["codel"] = Side(rate, 0.0, "codel", loss, target_s=target)
     return found
+
+
+def room_of(measured: View, rate_bps: float, *, in_packets: bool) -> float:
+    """Return the room of a buffer at a rate that the longest waits show."""
+    room = measured.ahead.room_bytes(rate_bps, in_packets=in_packets)
+    return room if math.isfinite(room) else max(2.0 * PACKET_BYTES, UNKNOWN_WAIT_MS * rate_bps / 8e3)
+
+
+def is_open(side: Side, measured: View) -> bool:
+    """Return whether a candidate's buffer is one that was never filled."""
+    return side.buffer_bytes > OPEN / 2 * room_of(measured, side.rate_bps, in_packets=side.in_packets)
+
+
+def corrected_room(room_bytes: float, rate_bps: float, measured: View, simulated: View) -> float:
+    """Return the room of a buffer by the longest waits of a simulation, where the rate at each wait is not known."""
+    one, other = measured.wait(0.98, 0.0), simulated.wait(0.98, 0.0)
+    small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / rate_bps
+    return room_bytes * clipped((one + small) / (other + small)) if math.isfinite(one - other) else room_bytes
 
 
 def corrected(side: Side, measured: View, simulated: View) -> Side:
@@ -171,19 +203,13 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
     changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
     if side.rates:
         changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
-    small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
     if side.discipline in ("fifo", "drophead"):
-        one, other = measured.wait(0.98, 0.0), simulated.wait(0.98, 0.0)
-        # A buffer that losses keep from filling does not limit the wait.
-        if (
-            math.isfinite(one)
-            and math.isfinite(other)
-            and not (side.loss_percent and other < 0.95 * 1e3 * side.buffer_s)
-        ):
-            room = side.buffer_bytes * clipped((one + small) / (other + small)) * ratio
-            changes["buffer_bytes"] = max(2.0 * PACKET_BYTES, room)
+        rate = side.rate_bps * ratio
+        times = OPEN if is_open(side, measured) else 1.0
+        changes["buffer_bytes"] = times * room_of(measured, rate, in_packets=side.in_packets)
     if side.target_s:
         one, other = measured.wait(0.5), simulated.wait(0.5)
+        small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
         if math.isfinite(one) and math.isfinite(other):
             changes["target_s"] = min(0.2, max(0.001, side.target_s * clipped((one + small) / (other + small))))
     if side.loss_percent and math.isfinite(measured.retransmitted - simulated.retransmitted):
@@ -226,7 +252,7 @@ def stepped(side: Side, name: str, factor: float) -> Side | None:
         return replace(side, target_s=side.target_s * factor)
     if side.burst_bytes:
         return replace(side, burst_bytes=side.burst_bytes * factor)
-    return replace(side, buffer_bytes=room) if room > 2 * PACKET_BYTES else None
+    return None  # The longest waits show the room.
 
 
 def clipped(ratio: float) -> float:

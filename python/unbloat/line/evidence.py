@@ -12,6 +12,7 @@ from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement
 from unbloat.line.model import LOAD, PAYLOAD_BYTES, Plan
 from unbloat.line.packet_times import rate_of_packets
 from unbloat.line.phase import Phase
+from unbloat.line.room import Ahead, ahead
 from unbloat.line.stretches import rate_by_use, rate_of_stretches
 
 if TYPE_CHECKING:
@@ -23,6 +24,14 @@ if TYPE_CHECKING:
 
 class View(Phase):
     """What one phase shows of the rate of one direction."""
+
+    in_any_phase: Ahead | None = None
+    """What was before the probes of all phases that load the direction; only this one unless set."""
+
+    @cached_property
+    def ahead(self) -> Ahead:
+        """What was in the queue before the probes."""
+        return self.in_any_phase or ahead([self])
 
     def parts(self, count: int) -> tuple[Numbers, Numbers]:
         """Return what each part of the phase says about the rate; missing where it says nothing.
@@ -232,6 +241,10 @@ def evidence_of(measurement: Measurement) -> Evidence:
                 waits_ms = idle_waits_ms[direction]
                 found.jitter_ms = float(np.quantile(waits_ms, 0.98)) if len(waits_ms) else math.inf
                 views[phase, direction] = found
+    for direction in DIRECTIONS:
+        loaded = [each for (_, of), each in views.items() if of == direction]
+        for each in loaded:
+            each.in_any_phase = ahead(loaded)
     probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
     phases = tables["phases"]
     starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}

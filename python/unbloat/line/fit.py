@@ -17,21 +17,26 @@ from typing import Any
 from unbloat.line.candidates import (
     ENOUGH,
     HEADERS,
+    LOSSY,
     PENALTIES,
     RATE_BY_USE,
     SURE_RATE,
+    UNFILLED,
     Candidate,
-    clipped,
     corrected,
+    corrected_room,
     difference,
     first_sides,
+    is_open,
     known_bps,
     plausible_factor,
+    room_of,
     shown_bps,
     stepped,
 )
 from unbloat.line.evidence import Evidence, View, evidence_of, view
 from unbloat.line.fitted import Fit, Range, where
+from unbloat.line.loss_bursts import loss_burst
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.model import (
     LOAD,
@@ -56,6 +61,8 @@ DOUBTFUL = 2.9
 """A score at which a rate that the samples seem to show may be a chance of single packets."""
 GOOD = 0.25
 """A score at which no search is needed."""
+FEW_LOSSES, CHANCES = 40, 6
+"""Where fewer segments were resent, the course of a phase depends on which they were: more chances are tried."""
 REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
 
@@ -103,6 +110,13 @@ SURE = 0.9
 """A score below which load both ways must be as the line says; otherwise it may be chance."""
 BUSY = 0.8
 """The least share of the time in which packets wait on a line that is full."""
+
+
+TWINS: Mapping[str, tuple[str, str]] = {
+    "fifo": ("fifo", "packets"),
+    "drophead": ("drophead", "drophead packets"),
+}
+"""The classes of a discipline whose buffer counts bytes, and packets."""
 
 
 def fit(measurement: Measurement, *, seed: int = 1) -> Fit:
@@ -233,6 +247,10 @@ class Fitter:
         for name, candidate in tried.items():
             if candidate.score < limit:
                 tried[name] = self._refined(line, phase, measured, candidate, range(3, ROUNDS))
+        for name in UNFILLED if measured.resent[-1] < FEW_LOSSES else ():
+            if name in tried and tried[name].score < limit:
+                turns = range(ROUNDS, ROUNDS + CHANCES)
+                tried[name] = self._refined(line, phase, measured, tried[name], turns)
         name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
         tried[name] = self._searched(line, phase, measured, tried[name])
         return tried[name]
@@ -347,31 +365,33 @@ class Fitter:
     def _with_room(
         self, line: Line, phase: PhaseName, best: Candidate, side: Side, replicas: Sequence[View], measured: View
     ) -> Side:
-        """Correct the buffer of a side, whose rate is corrected already, by the longest waits; note its range."""
+        """Note the range of the buffer of a side, whose rate is corrected already; return the side with its room."""
         import numpy as np
 
         direction, old = measured.direction, best.side
-        high = measured.wait(0.98, 0.0)
-        small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / old.rate_bps
-        waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
-        reached = float(np.median([each.wait(0.98, 0.0) for each in replicas])) > 900 * old.buffer_s
-        reached |= old.discipline == "drophead"  # What is dropped from the head shortens the waits.
-        change = clipped(math.exp(float(np.median(waits)))) if best.score >= GOOD and reached else 1.0
-        room = max(2.0 * PACKET_BYTES, old.buffer_bytes * side.rate_bps / old.rate_bps * change)
-        open_room = 2 * float(np.std(waits)) + self._spreads[direction] + 0.02
-        if self._is_full(line, phase, best, room, measured):
-            self._ranges[direction]["queue.limit"] = (room * math.exp(-open_room), room * math.exp(open_room))
+        scaled = old.buffer_bytes * side.rate_bps / old.rate_bps
+        spread = self._spreads[direction]
+        if side.rates:
+            room, longest = scaled, measured.ahead.longest_bytes(side.rate_bps)
+            high = measured.wait(0.98, 0.0)
+            small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / old.rate_bps
+            waits = [math.log((high + small) / (each.wait(0.98, 0.0) + small)) for each in replicas]
+            spread += 2 * float(np.std(waits))
         else:
-            # It holds at least what the longest wait was for.
-            longest = measured.wait(1.0, 0.0) * side.rate_bps / 8e3
-            self._ranges[direction]["queue.limit"] = (max(room, longest) * math.exp(-self._spreads[direction]), None)
-        return replace(side, buffer_bytes=room)
+            room = longest = room_of(measured, side.rate_bps, in_packets=side.in_packets)
+        if not is_open(old, measured) and self._is_full(line, phase, best, room, measured):
+            # The packet in transmission takes no room.
+            wide = math.exp(spread + 0.02 + 0.3 * PACKET_BYTES / room)
+            self._ranges[direction]["queue.limit"] = (room / wide, room * wide)
+            return replace(side, buffer_bytes=room)
+        self._ranges[direction]["queue.limit"] = (max(room, longest) * math.exp(-spread), None)
+        return replace(side, buffer_bytes=max(room, scaled))
 
     def _is_full(self, line: Line, phase: PhaseName, best: Candidate, room: float, measured: View) -> bool:
         """Return whether the load filled the buffer: it lost packets there, or a larger buffer makes them wait longer.
 
         A buffer that overflows loses packets. Where random losses explain the measurement nearly as well, the larger
-        buffer has them, too.
+        buffer has as many.
         """
         direction = measured.direction
         if measured.retransmitted == 0:
@@ -380,13 +400,14 @@ class Fitter:
         may_be_loss |= measured.retransmitted < RARE
         if not may_be_loss and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES:
             return True
-        lossy = self.candidates[direction].get("lossy", best)
-        loss_percent = best.side.loss_percent or (lossy.side.loss_percent if may_be_loss else 0.0)
-        changed = line.replaced(direction, buffer_bytes=2 * room, loss_percent=loss_percent)
+        loss_percent = 100 * measured.retransmitted if may_be_loss else 0.0
+        changed = line.replaced(
+            direction, buffer_bytes=2 * room, loss_percent=loss_percent, loss_burst=loss_burst(measured)
+        )
         larger = [self.simulated(changed, phase, 100 + number).get(direction) for number in range(3)]
-        high = measured.wait(0.98, 0.0)
+        high = measured.ahead.longest_ms
         small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / best.side.rate_bps
-        return all(each is not None and each.wait(0.98, 0.0) > 1.15 * high + small for each in larger)
+        return all(each is not None and each.ahead.longest_ms > 1.15 * high + small for each in larger)
 
     def _better(self, line: Line, phase: PhaseName, best: Candidate, side: Side, measured: View) -> Candidate:
         """Return the candidate with a corrected side, or the old one, to which the ranges then move."""
@@ -418,7 +439,7 @@ class Fitter:
     def _may_be_loss(self, direction: Direction, best: Candidate) -> bool:
         """Return whether random losses in a larger buffer explain the measurement nearly as well."""
         tried = self.candidates[direction]
-        return any(tried[name].score < best.score + 0.3 for name in ("lossy", "unfilled") if name in tried)
+        return any(tried[name].score < best.score + 0.3 for name in LOSSY if name in tried)
 
     def _is_calm(self) -> bool:
         """Return whether probes hardly wait without load."""
@@ -485,7 +506,8 @@ class Fitter:
             found = [one / other for one, other in zip(measured.parts(count), seen.parts(count), strict=True)]
             steps = np.where(np.isfinite(found[0]), found[0], 1 / found[1])
             rates = rates * np.clip(np.nan_to_num(steps, nan=1.0), 0.7, 1.4) ** 0.7
-            side = replace(corrected(replace(side, rates=()), measured, seen), rate_bps=float(np.mean(rates)), rates=())
+            room = corrected_room(side.buffer_bytes, side.rate_bps, measured, seen)
+            side = replace(side, rate_bps=float(np.mean(rates)), buffer_bytes=max(2.0 * PACKET_BYTES, room), rates=())
         return best
 
     def _together(
@@ -497,6 +519,7 @@ class Fitter:
         self._why_not += self._others()
         if not all(views.values()) or len(chosen) < 2:
             return line, kinds
+        line = self._counted(line, chosen)
         ratios = self._ratios(line)
         if any(self._is_off(each, *ratio) for each, ratio in ratios.items()):
             # Acknowledgements take as much room as data in a queue that counts packets.
@@ -529,6 +552,48 @@ class Fitter:
                     "a rate that varies, or other traffic"
                 )
         return line, kinds
+
+    def _counted(self, line: Line, chosen: Mapping[Direction, Candidate]) -> Line:
+        """Return the line whose buffers count bytes or packets as load both ways shows, where one way shows neither.
+
+        Acknowledgements take as much room as data in a queue that counts packets.
+        """
+        for direction, best in chosen.items():
+            side = line.side(direction)
+            if side.rates or best.side.loss_percent or side.discipline not in TWINS:
+                continue
+            twin = self.candidates[direction].get(TWINS[side.discipline][0 if side.in_packets else 1])
+            measured = self._evidence.views["both", direction]
+            room = room_of(measured, side.rate_bps, in_packets=not side.in_packets)
+            is_alike = abs(math.log(room / side.buffer_bytes)) < LEAST_CHANGE
+            if twin is None or is_alike or twin.score > best.score + FAR / 2:
+                continue
+            other = line.replaced(direction, in_packets=not side.in_packets, buffer_bytes=room)
+            if twin.score + self._score_of_both(other) < best.score + self._score_of_both(line):
+                line = other
+                ranges = self._ranges[direction]
+                ranges["queue.limit"] = _moved(ranges["queue.limit"], room / side.buffer_bytes)
+        return line
+
+    def _score_of_both(self, line: Line) -> float:
+        """Return the median score of load both ways on a line, the sum of both directions."""
+        import numpy as np
+
+        found = []
+        for number in range(3):
+            runs = self.simulated(line, "both", 200 + number)
+            found.append(
+                sum(
+                    difference(
+                        self._evidence.views["both", each],
+                        runs.get(each),
+                        line.side(each),
+                        self._evidence.idle_spread_ms,
+                    )[0]
+                    for each in DIRECTIONS
+                )
+            )
+        return float(np.median(found))
 
     def _change_of_rate(self, direction: Direction) -> float:
         """Return the rate with load both ways by that with load one way, as samples show both; 1 if they do not."""

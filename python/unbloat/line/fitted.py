@@ -164,6 +164,7 @@ def _rounded(line: Line) -> Line:
             rate_bps=_significant(side.rate_bps),
             buffer_bytes=_significant(side.buffer_bytes),
             loss_percent=_significant(side.loss_percent),
+            loss_burst=_significant(side.loss_burst),
             burst_bytes=_significant(side.burst_bytes),
             line_bps=_significant(side.line_bps),
             target_s=_significant(side.target_s),

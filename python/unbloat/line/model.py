@@ -86,6 +86,8 @@ class Side:
     discipline: Discipline = "fifo"
     loss_percent: float = 0.0
     """Packets that are lost at random."""
+    loss_burst: float = 1.0
+    """How many packets in a row are lost at once, in the mean."""
     burst_bytes: float = 0.0
     """The bytes that a policer lets pass at once after a pause."""
     line_bps: float = 0.0
@@ -141,10 +143,19 @@ def _direction(side: Side) -> dict[str, Any]:
         burst = f"{max(PACKET_BYTES, round(side.burst_bytes))}b"
         keys["policer"] = {"rate": round(side.rate_bps), "burst": burst}
     if side.loss_percent:
-        keys["loss"] = f"{side.loss_percent:.6f}%"
+        keys["loss"] = _loss(side)
     if side.rates:
         keys["rates"] = [{"at": round(at, 6), "rate": round(rate)} for at, rate in side.rates]
     return keys
+
+
+def _loss(side: Side) -> str | dict[str, str]:
+    """Return the losses of one direction: one by one, or in bursts by the model of Gilbert."""
+    if side.loss_burst <= 1.0:
+        return f"{side.loss_percent:.6f}%"
+    share = min(0.5, side.loss_percent / 100)
+    ends = 1 / side.loss_burst
+    return {"kind": "gemodel", "p": f"{100 * ends * share / (1 - share):.6f}%", "r": f"{100 * ends:.4f}%"}
 
 
 def _queue(side: Side) -> dict[str, Any]:

@@ -1,0 +1,74 @@
+"""The room of a buffer from the longest waits: a packet that waits has its wait times the rate in bytes before it.
+
+The longest wait shows at least how much room there is. A buffer that overflows has no more. A byte queue of 20 packets
+or more is found within 8 %. A queue that counts packets holds small ones, too: the probes before a probe are known,
+so the number of packets is exact on a line that carries nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unbloat.line.model import PACKET_BYTES, PROBE_BYTES
+
+if TYPE_CHECKING:
+    from unbloat.line.arrays import Numbers
+    from unbloat.line.phase import Phase
+
+SENDING = 0.6
+"""The part of a packet that the line is still sending when a probe waits longest; it takes no room."""
+MOST_JITTER = 0.1
+"""The most of the longest wait that is taken for jitter."""
+SURE_SLOTS = 0.1
+"""The part of a packet that chance may add to a count of packets."""
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """What was in the queue before each probe of all phases that load a direction."""
+
+    waits_ms: Numbers
+    probes: Numbers
+    """Probes that had not left the queue yet."""
+
+    @property
+    def longest_ms(self) -> float:
+        """The longest wait but one, as a single probe may be late for other reasons; missing without probes."""
+        import numpy as np
+
+        return float(np.sort(self.waits_ms)[-2]) if len(self.waits_ms) > 1 else math.nan
+
+    def longest_bytes(self, rate_bps: float) -> float:
+        """Return the bytes that the longest wait had before it at a rate, those in transmission among them."""
+        return self.longest_ms * rate_bps / 8e3
+
+    def room_bytes(self, rate_bps: float, *, in_packets: bool) -> float:
+        """Return the least buffer for these waits, in bytes of full packets; missing without probes."""
+        import numpy as np
+
+        if len(self.waits_ms) < 2:
+            return math.nan
+        if not in_packets:
+            return max(2.0 * PACKET_BYTES, self.longest_bytes(rate_bps) - SENDING * PACKET_BYTES)
+        full = (self.waits_ms * rate_bps / 8e3 - PROBE_BYTES * self.probes) / PACKET_BYTES
+        packets = float(np.sort(full + self.probes)[-2])
+        return max(1.0, math.ceil(packets - SURE_SLOTS)) * PACKET_BYTES
+
+
+def ahead(phases: Sequence[Phase]) -> Ahead:
+    """Return what was before the probes of phases of one direction."""
+    import numpy as np
+
+    waits, probes = [np.zeros(0)], [np.zeros(0)]
+    for seen in phases:
+        known = np.isfinite(seen.added)
+        sent_ms, waits_ms = seen.sent[known] * 1e3, seen.added[known]
+        longest_ms = float(np.max(waits_ms, initial=0.0))
+        waits_ms = np.maximum(0.0, waits_ms - min(seen.jitter_ms, MOST_JITTER * longest_ms))
+        left_ms = np.maximum.accumulate(sent_ms + waits_ms)
+        waits.append(waits_ms)
+        probes.append(np.arange(len(sent_ms)) - np.minimum(np.arange(len(sent_ms)), np.searchsorted(left_ms, sent_ms)))
+    return Ahead(np.concatenate(waits), np.concatenate(probes))
