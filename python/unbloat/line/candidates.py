@@ -24,6 +24,8 @@ OPEN = 4.0
 """The room of a buffer that was never filled, by the least one for the waits."""
 UNKNOWN_WAIT_MS = 50.0
 """The longest wait where no probe was answered."""
+LIKELY_PACKETS = 0.1
+"""The margin of a buffer of packets where phases show one."""
 LEAST_LINE = 2.0
 """The least rate of a line by that of a policer on it: packets seldom wait where a policer cuts."""
 MOST_UNUSED = 1.07
@@ -116,6 +118,20 @@ UNFILLED = ("unfilled", "unfilled in bursts")
 """The classes whose losses are random ones alone."""
 LOSSY = ("lossy", "lossy in bursts", *UNFILLED)
 """The classes with random losses."""
+PACKETS = ("packets", "drophead packets")
+"""The classes whose buffers count packets."""
+
+
+def penalty(name: str, measured: View) -> float:
+    """Return the margin by which a class's score must beat that of a simpler one.
+
+    Buffers of packets are the simpler ones where the waits of phases differ as theirs do.
+    """
+    is_likely = name in PACKETS and measured.retransmitted > 0
+    is_likely = is_likely and measured.ahead.counts_bytes(measured.wire_bps(measured.rate(0.3, 1.0))) is False
+    return PENALTIES[name] - (LIKELY_PACKETS if is_likely else 0.0)
+
+
 POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06, "policer of 200 ms": 0.2}
 """Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
 
@@ -135,7 +151,8 @@ def first_sides(measured: View, idle_loss: float, connections: int) -> dict[str,
     found: dict[str, Side] = {"fifo": Side(rate, room, "fifo", loss)}
     found["drophead"] = Side(rate, room, "drophead", loss)
     slots = room_of(measured, rate, in_packets=True)
-    if rate < SLOW_BPS or slots <= FEW_SLOTS * PACKET_BYTES:
+    may_be_packets = rate < SLOW_BPS or slots <= FEW_SLOTS * PACKET_BYTES
+    if may_be_packets and not measured.ahead.counts_bytes(rate):
         # Probes and acknowledgements take as much room as data in a queue that counts packets.
         found["packets"] = Side(rate, slots, "fifo", loss, in_packets=True)
         found["drophead packets"] = Side(rate, slots, "drophead", loss, in_packets=True)

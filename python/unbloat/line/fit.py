@@ -29,6 +29,7 @@ from unbloat.line.candidates import (
     first_sides,
     is_open,
     known_bps,
+    penalty,
     plausible_factor,
     room_of,
     shown_bps,
@@ -110,13 +111,6 @@ SURE = 0.9
 """A score below which load both ways must be as the line says; otherwise it may be chance."""
 BUSY = 0.8
 """The least share of the time in which packets wait on a line that is full."""
-
-
-TWINS: Mapping[str, tuple[str, str]] = {
-    "fifo": ("fifo", "packets"),
-    "drophead": ("drophead", "drophead packets"),
-}
-"""The classes of a discipline whose buffer counts bytes, and packets."""
 
 
 def fit(measurement: Measurement, *, seed: int = 1) -> Fit:
@@ -251,7 +245,7 @@ class Fitter:
             if name in tried and tried[name].score < limit:
                 turns = range(ROUNDS, ROUNDS + CHANCES)
                 tried[name] = self._refined(line, phase, measured, tried[name], turns)
-        name = min(tried, key=lambda each: tried[each].score + PENALTIES[each])
+        name = min(tried, key=lambda each: tried[each].score + penalty(each, measured))
         tried[name] = self._searched(line, phase, measured, tried[name])
         return tried[name]
 
@@ -324,6 +318,7 @@ class Fitter:
         if not self._is_calm() or best.side.discipline == "policer":
             return None
         may_be_loss = best.side.loss_percent > 0 or self._may_be_loss(measured.direction, best)
+        may_be_loss |= measured.retransmitted < RARE
         is_sure = is_unsteady(measured, replicas, may_be_loss=may_be_loss)
         if best.fits and not is_sure:
             return None
@@ -400,7 +395,9 @@ class Fitter:
         may_be_loss |= measured.retransmitted < RARE
         if not may_be_loss and measured.retransmitted * measured.carried[-1] > 3 * PAYLOAD_BYTES:
             return True
-        loss_percent = 100 * measured.retransmitted if may_be_loss else 0.0
+        is_known = math.isfinite(measured.retransmitted)
+        lost = measured.retransmitted if is_known else measured.probes_lost
+        loss_percent = 100 * lost if may_be_loss else 0.0
         changed = line.replaced(
             direction, buffer_bytes=2 * room, loss_percent=loss_percent, loss_burst=loss_burst(measured)
         )
@@ -519,7 +516,6 @@ class Fitter:
         self._why_not += self._others()
         if not all(views.values()) or len(chosen) < 2:
             return line, kinds
-        line = self._counted(line, chosen)
         ratios = self._ratios(line)
         if any(self._is_off(each, *ratio) for each, ratio in ratios.items()):
             # Acknowledgements take as much room as data in a queue that counts packets.
@@ -552,48 +548,6 @@ class Fitter:
                     "a rate that varies, or other traffic"
                 )
         return line, kinds
-
-    def _counted(self, line: Line, chosen: Mapping[Direction, Candidate]) -> Line:
-        """Return the line whose buffers count bytes or packets as load both ways shows, where one way shows neither.
-
-        Acknowledgements take as much room as data in a queue that counts packets.
-        """
-        for direction, best in chosen.items():
-            side = line.side(direction)
-            if side.rates or best.side.loss_percent or side.discipline not in TWINS:
-                continue
-            twin = self.candidates[direction].get(TWINS[side.discipline][0 if side.in_packets else 1])
-            measured = self._evidence.views["both", direction]
-            room = room_of(measured, side.rate_bps, in_packets=not side.in_packets)
-            is_alike = abs(math.log(room / side.buffer_bytes)) < LEAST_CHANGE
-            if twin is None or is_alike or twin.score > best.score + FAR / 2:
-                continue
-            other = line.replaced(direction, in_packets=not side.in_packets, buffer_bytes=room)
-            if twin.score + self._score_of_both(other) < best.score + self._score_of_both(line):
-                line = other
-                ranges = self._ranges[direction]
-                ranges["queue.limit"] = _moved(ranges["queue.limit"], room / side.buffer_bytes)
-        return line
-
-    def _score_of_both(self, line: Line) -> float:
-        """Return the median score of load both ways on a line, the sum of both directions."""
-        import numpy as np
-
-        found = []
-        for number in range(3):
-            runs = self.simulated(line, "both", 200 + number)
-            found.append(
-                sum(
-                    difference(
-                        self._evidence.views["both", each],
-                        runs.get(each),
-                        line.side(each),
-                        self._evidence.idle_spread_ms,
-                    )[0]
-                    for each in DIRECTIONS
-                )
-            )
-        return float(np.median(found))
 
     def _change_of_rate(self, direction: Direction) -> float:
         """Return the rate with load both ways by that with load one way, as samples show both; 1 if they do not."""

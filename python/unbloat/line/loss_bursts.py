@@ -2,7 +2,7 @@
 
 Losses one by one resend segments in nearly as many samples as there are segments. Bursts resend as many in few samples.
 A buffer that overflows loses more at once than a line does, so large numbers do not count. The mean is right within a
-half where bursts are rare; it is too small where a burst spreads over the samples of several round trips.
+half where bursts are rare. It is too small where a burst spreads over the samples of several round trips.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from unbloat.line.phase import Phase
 
 MOST_AT_ONCE = 30
-"""The most segments that one sample may tell of, unless a buffer overflowed."""
+"""The most segments that are resent within one sample, unless a buffer overflowed."""
 LEAST_EVENTS = 3
 """Fewer losses say nothing about bursts."""
 LEAST_BURST = 1.5
