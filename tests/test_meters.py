@@ -153,8 +153,13 @@ def test_requests_of_iperf_2_count_by_their_number() -> None:
 def test_bbperf_and_flent_print_summaries() -> None:
     (reading,), (rate,) = bbperf("bbperf", "up", BBPERF)
     assert (added(reading), rate.mbps) == (869.154, 4.8232254382273565)
-    (reading,), rates = flent("flent", "both", FLENT)
-    assert (added(reading), [(rate.way, rate.mbps) for rate in rates]) == (193.18, [("up", 4.69), ("down", 5.01)])
+    readings, rates = flent("flent", "both", FLENT)
+    assert [(each.says, added(each)) for each in readings] == [
+        ("Ping ICMP", 530),
+        ("Ping UDP BE1", 80.5),
+        ("Ping avg", 193.18),
+    ]
+    assert [(rate.way, rate.mbps) for rate in rates] == [("up", 4.69), ("down", 5.01)]
 
 
 def test_rpm_become_milliseconds() -> None:

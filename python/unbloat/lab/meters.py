@@ -256,9 +256,12 @@ def flent(meter: str, phase: Phase, text: str) -> Found:
     def mean(series: str) -> float:
         return _found(rf"(?m)^ *{re.escape(series)} +: +([\d.]+)", text)[0]
 
-    rtt_ms = mean("Ping (ms) avg")
-    rates = [Rate(meter, f"TCP {name} sum", way, phase, mean(f"TCP {name} sum")) for name, way in FLENT]
-    return [Reading(meter, "Ping avg", phase, rtt_ms, "ms", rtt_ms=rtt_ms, is_mean=True)], rates
+    means = {series: mean(f"Ping (ms) {series}") for series in ("ICMP", "UDP BE1", "avg")}
+    readings = [
+        Reading(meter, f"Ping {series}", phase, rtt_ms, "ms", rtt_ms=rtt_ms, is_mean=True)
+        for series, rtt_ms in means.items()
+    ]
+    return readings, [Rate(meter, f"TCP {name} sum", way, phase, mean(f"TCP {name} sum")) for name, way in FLENT]
 
 
 FLENT: tuple[tuple[str, Literal["up", "down"]], ...] = (("upload", "up"), ("download", "down"))
