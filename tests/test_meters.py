@@ -221,6 +221,11 @@ def test_a_direction_that_the_other_one_starves_is_loaded_still() -> None:
     assert set(truths(DSL, queues((2, 14), (2, 6)))) == {"both"}
 
 
+def test_all_load_of_a_meter_that_only_loads_both_ways_counts() -> None:
+    found = truths(DSL, queues((2, 14), (8, 14)), ["both"])
+    assert {phase: len(truth.waits_ms) * STEP_S for phase, truth in found.items()} == {"both": pytest.approx(12, abs=1)}
+
+
 def test_a_short_load_before_the_longest_one_does_not_count() -> None:
     once, twice = queues((8, 16), (0, 0)), queues((8, 16), (0, 0))
     twice["up"].sent_bytes[200:] += np.minimum(np.arange(1800) * 6250.0, 625_000)

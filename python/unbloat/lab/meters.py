@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 Phase = Literal["up", "down", "both"]
 """The direction of the load under which a meter measures."""
+PHASES: tuple[Phase, ...] = ("up", "down", "both")
 
 # ---------------------------------------------------------------- Lines
 
@@ -242,12 +243,21 @@ def bounceback(meter: str, phase: Phase, text: str) -> Found:
 
 
 def bbperf(meter: str, phase: Phase, text: str) -> Found:
-    """Read the summary of `bbperf`: medians."""
+    """Read the summary of `bbperf`: medians without the seconds in which it lets the load grow."""
     found = _whole(text)
     rtt_ms = found["loaded_rtt_ms"]["p50"]
-    reading = Reading(meter, "loaded RTT p50", phase, rtt_ms, "ms", rtt_ms=rtt_ms, idle_ms=found["unloaded_rtt_ms"])
+    left_out = BBPERF_GROWS_S / (BBPERF_GROWS_S + LOAD_S)
+    reading = Reading(
+        meter, "loaded RTT p50", phase, rtt_ms, "ms", rtt_ms=rtt_ms, idle_ms=found["unloaded_rtt_ms"], left_out=left_out
+    )
     mbps = found["receiver_throughput_rate_mbps"]["p50"]
-    return [reading], [Rate(meter, "received p50", _way(phase), phase, mbps)]
+    return [reading], [Rate(meter, "received p50", _way(phase), phase, mbps, left_out)]
+
+
+LOAD_S = 12
+"""Seconds of load of the meters that let the user choose."""
+BBPERF_GROWS_S = 5
+"""Seconds of load before those."""
 
 
 def flent(meter: str, phase: Phase, text: str) -> Found:
@@ -314,7 +324,7 @@ SESSIONS: dict[str, tuple[tuple[str, Phase, str, Parser], ...]] = {
     "bbperf-down": (("bbperf", "down", "bbperf", bbperf),),
     "flent": (("flent rrul_be", "both", "flent", flent),),
     "mach": (("mach rpm", "up", "mach", mach), ("mach rpm", "down", "mach", mach)),
-    "unbloat": tuple(("unbloat line", phase, "unbloat", unbloat_line) for phase in ("up", "down", "both")),
+    "unbloat": tuple(("unbloat line", phase, "unbloat", unbloat_line) for phase in PHASES),
 }
 """The meters of each session: name, phase of load, section of the output, parser."""
 
@@ -364,16 +374,18 @@ class Truth:
         return int(found.left_out * len(self.waits_ms))
 
 
-def loads(line: Line, queues: Mapping[str, Queue]) -> dict[Phase, Mask]:
+def loads(line: Line, queues: Mapping[str, Queue], phases: Container[Phase]) -> dict[Phase, Mask]:
     """Return when the line carried load up, down, and both ways at once.
 
-    Meters that load both ways do so last. Once they do, acknowledgements that wait may starve one direction, which is
-    still loaded.
+    `phases` are the loads that the meter makes. Meters that load both ways do so last. Once they do, acknowledgements
+    that wait may starve one direction, which is still loaded.
     """
     import numpy as np
 
     up, down = (_loaded(queues[way], mbps) for way, mbps in (("up", line.up_mbps), ("down", line.down_mbps)))
     both = np.zeros(len(up), bool)
+    if "up" not in phases and "down" not in phases:
+        return {"both": up | down}
     for start, stop in _runs(up & down):
         if stop - start >= BOTH_S / _step_s(queues["up"]):
             both[start:] = (up | down)[start:]
@@ -415,15 +427,15 @@ def _loaded(queue: Queue, mbps: float) -> Mask:
     return np.asarray(busy, bool)
 
 
-def truths(line: Line, queues: Mapping[str, Queue]) -> dict[Phase, Truth]:
-    """Return what the queues say about each phase of load that lasted."""
+def truths(line: Line, queues: Mapping[str, Queue], phases: Container[Phase] = PHASES) -> dict[Phase, Truth]:
+    """Return what the queues say about each phase of load that lasted; `phases` are the loads that the meter makes."""
     import numpy as np
 
     step_s = _step_s(queues["up"])
     sparse = {way: _sparse_waits(line, queues[way]) for way in WAYS}
     sums = both_ms(queues, sparse, queues["up"].time_s)
     found: dict[Phase, Truth] = {}
-    for phase, mask in loads(line, queues).items():
+    for phase, mask in loads(line, queues, phases).items():
         if mask.sum() * step_s < LEAST_S:
             continue
         ways = WAYS if phase == "both" else (phase,)
@@ -473,7 +485,8 @@ def held(line: Line, session: str, output: str, queues: Mapping[str, Queue] | No
     if not sections:
         sections = {section: output for _, _, section, _ in SESSIONS[session]}
     readings, rates = read(session, sections)
-    return Held(line, readings, rates, truths(line, queues) if queues else {})
+    phases = {phase for _, phase, _, _ in SESSIONS[session]}
+    return Held(line, readings, rates, truths(line, queues, phases) if queues else {})
 
 
 LEAST_WAIT_MS = 5.0
