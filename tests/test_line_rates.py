@@ -10,6 +10,7 @@ from unbloat.line.fit import Fitter, fit
 from unbloat.line.model import Discipline, Line, Plan, Side, noisy, simulate
 from unbloat.line.packet_times import rate_of_packets
 from unbloat.line.phase import Phase
+from unbloat.line.policers import loses_tokens, plausible_factor, policers
 from unbloat.line.stretches import rate_of_stretches
 
 PLAN = Plan(idle_s=2.0, down_s=8.0, up_s=8.0, both_s=0.0)
@@ -110,3 +111,41 @@ def test_simulations_that_are_compared_show_which_probes_wait(discipline: Discip
     compared = Fitter(of, 1).simulated(two, "up", 100)["up"]
     assert up(of).use_bps == pytest.approx(0.3e6, rel=0.08)
     assert compared.use_bps == pytest.approx(up(of).use_bps, rel=0.08)
+
+
+def policed(*shares: float, rate_bps: float = 8e6) -> View:
+    """Return a phase of 10 seconds in which shares of a policer's rate passed, each for as long as the others."""
+    sent, times = np.arange(0, 10, 0.02), np.linspace(0, 10, len(shares) + 1)
+    passed = np.cumsum([0.0, *shares]) * rate_bps / 8 * 1448 / 1500 * 10 / len(shares)
+    none = np.zeros(len(times))
+    return View("up", 10.0, sent, np.zeros(len(sent)), times, passed, none * math.nan, none, 0.01, 0.0, 0.02)
+
+
+def test_a_policers_rate_may_be_what_passes_the_fullest_part_of_a_phase() -> None:
+    """Senders that all wait for timers leave tokens unused, for seconds."""
+    side = Side(6e6, 96e3, "policer", burst_bytes=15e3, line_bps=60e6)
+    steady, waiting = policed(0.75, 0.75, 0.75, 0.75, 0.75), policed(0.75, 1.0, 0.75, 0.6, 0.75)
+    wanted = 8 / 6
+    assert plausible_factor(side, steady, wanted) == pytest.approx(1.07, rel=0.02)
+    assert plausible_factor(side, waiting, wanted) == pytest.approx(wanted)
+    assert plausible_factor(Side(6e6, 96e3), steady, wanted) == wanted
+
+
+def test_a_deep_bucket_may_have_passed_what_the_fullest_part_of_a_phase_had() -> None:
+    side = Side(6e6, 96e3, "policer", burst_bytes=0.5e6, line_bps=60e6)
+    assert plausible_factor(side, policed(1.1, 0.75, 0.75, 0.75, 0.75), 8 / 6) == pytest.approx(1.07, rel=0.02)
+
+
+def test_a_bucket_that_fills_between_windows_hides_the_rate_of_its_tokens() -> None:
+    shallow, deep = (Side(10e6, 96e3, "policer", burst_bytes=each) for each in (36e3, 250e3))
+    assert loses_tokens(shallow, 0.186)
+    assert not loses_tokens(shallow, 0.02)
+    assert not loses_tokens(deep, 0.186)
+    assert not loses_tokens(Side(10e6, 36e3), 0.186)
+
+
+def test_policers_with_equal_buckets_are_one_candidate() -> None:
+    found = policers(policed(1.0, 1.0, 1.0, 1.0, 1.0, rate_bps=0.3e6), 0.3e6, 0.0)
+    bursts = [side.burst_bytes for side in found.values()]
+    assert bursts == sorted(set(bursts)) and len(bursts) == 1
+    assert len(policers(policed(1.0, 1.0, 1.0, 1.0, 1.0), 8e6, 0.0)) > 3

@@ -8,10 +8,9 @@ from typing import Any
 
 from unbloat.line.evidence import View
 from unbloat.line.loss_bursts import loss_burst
-from unbloat.line.model import PACKET_BYTES, PAYLOAD_BYTES, Side
+from unbloat.line.model import HEADERS, PACKET_BYTES, Side
+from unbloat.line.policers import FAST_LINE, plausible_factor, policers
 
-HEADERS = PACKET_BYTES / PAYLOAD_BYTES
-"""Bytes that the line carries for each byte of payload."""
 ENOUGH = 3.0
 """The largest score of a line that fits, unless chance alone makes a larger one."""
 SLOW_BPS = 4e6
@@ -26,10 +25,6 @@ UNKNOWN_WAIT_MS = 50.0
 """The longest wait where no probe was answered."""
 LIKELY_PACKETS = 0.1
 """The margin of a buffer of packets where phases show one."""
-LEAST_LINE = 2.0
-"""The least rate of a line by that of a policer on it: packets seldom wait where a policer cuts."""
-MOST_UNUSED = 1.07
-"""The most by which a policer's rate exceeds what passes it in the second half of a phase."""
 SURE_RATE = 0.02
 """How far a rate is open that the samples show directly, as a logarithm."""
 RATE_BY_USE = 0.05
@@ -108,7 +103,9 @@ PENALTIES: dict[str, float] = {
     "policer": 0.1,
     "policer of 25 ms": 0.1,
     "policer of 60 ms": 0.1,
+    "policer of 110 ms": 0.1,
     "policer of 200 ms": 0.1,
+    FAST_LINE: 0.1,
     "varying": 0.25,
 }
 """The margin by which a class's score must beat that of a simpler one."""
@@ -132,14 +129,8 @@ def penalty(name: str, measured: View) -> float:
     return PENALTIES[name] - (LIKELY_PACKETS if is_likely else 0.0)
 
 
-POLICERS = {"policer": 0.0, "policer of 25 ms": 0.025, "policer of 60 ms": 0.06, "policer of 200 ms": 0.2}
-"""Policers by the time in which their tokens fill the bucket: a slow start hides how deep it is."""
-
-
 def first_sides(measured: View, idle_loss: float, connections: int) -> dict[str, Side]:
     """Return the candidates that the samples suggest directly, by class."""
-    import numpy as np
-
     known = next((each for each in (measured.link_bps, measured.stretches_bps) if math.isfinite(each)), math.nan)
     is_known = math.isfinite(known)
     goodput = measured.rate(0.4, 1.0) * HEADERS
@@ -173,15 +164,7 @@ def first_sides(measured: View, idle_loss: float, connections: int) -> dict[str,
     is_low = not math.isfinite(middle) or middle < max(3, 0.8 * connections) * packet_ms + 4
     if is_low:
         found["fq_codel"] = Side(rate, 0.0, "fq_codel", loss)
-        passed = known if is_known else goodput
-        tokens = measured.carried * HEADERS - passed / 8 * measured.times
-        peak = float(np.max(np.diff(measured.carried) / np.maximum(np.diff(measured.times), 1e-3))) * 8 * HEADERS
-        least = max(10.0 * PACKET_BYTES, float(tokens.max()))
-        # A policer cuts where the line itself is not busy, so that no packet waits for another.
-        line_bps = measured.use_bps if math.isfinite(measured.use_bps) else max(3 * passed, peak)
-        for name, seconds in POLICERS.items() if not is_known and line_bps >= LEAST_LINE * goodput else ():
-            tokens_bytes = max(least, passed / 8 * seconds)
-            found[name] = Side(passed, 64 * PACKET_BYTES, "policer", loss, burst_bytes=tokens_bytes, line_bps=line_bps)
+        found |= {} if is_known else policers(measured, goodput, loss)
     if math.isfinite(middle) and middle < 120 + 5 * packet_ms:
         target = min(0.1, max(0.002, middle / 1e3))
         found["pie"] = Side(rate, 0.0, "pie", loss, target_s=target)
@@ -249,20 +232,11 @@ def shown_bps(measured: View) -> tuple[float, float]:
     return next((each for each in shown if math.isfinite(each[0])), (math.nan, 0.0))
 
 
-def plausible_factor(side: Side, measured: View, ratio: float) -> float:
-    """Return the factor of a candidate's rate, within what is likely for a policer.
-
-    Once the burst is gone, nothing passes but the tokens' rate, or less.
-    """
-    if side.discipline != "policer":
-        return ratio
-    late = measured.wire_bps(measured.rate(0.5, 1.0)) / side.rate_bps
-    return min(max(ratio, 0.95 * late), MOST_UNUSED * late)
-
-
 def stepped(side: Side, name: str, factor: float) -> Side | None:
-    """Return the candidate with another rate, or another limit of the wait; None if it has none."""
+    """Return the candidate with another rate, another limit of the wait, or another line; None if it has none."""
     room = side.buffer_bytes * factor
+    if name == "line":
+        return replace(side, line_bps=side.line_bps * factor) if side.discipline == "policer" else None
     if name == "rate":
         return replace(side, rate_bps=side.rate_bps * factor, buffer_bytes=room, burst_bytes=side.burst_bytes * factor)
     if side.target_s:

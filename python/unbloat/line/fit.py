@@ -16,7 +16,6 @@ from typing import Any
 
 from unbloat.line.candidates import (
     ENOUGH,
-    HEADERS,
     LOSSY,
     PENALTIES,
     RATE_BY_USE,
@@ -30,7 +29,6 @@ from unbloat.line.candidates import (
     is_open,
     known_bps,
     penalty,
-    plausible_factor,
     room_of,
     shown_bps,
     stepped,
@@ -40,6 +38,7 @@ from unbloat.line.fitted import Fit, Range, where
 from unbloat.line.loss_bursts import loss_burst
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.model import (
+    HEADERS,
     LOAD,
     PACKET_BYTES,
     PAYLOAD_BYTES,
@@ -50,6 +49,7 @@ from unbloat.line.model import (
     simulate_phase,
 )
 from unbloat.line.others import CALM_MS, LEAST_PROBES, LEAST_SHARE, others_share
+from unbloat.line.policers import ALIKE, FAST_LINE, loses_tokens, on_faster_line, plausible_factor
 from unbloat.line.unsteady import is_unsteady, parts_of
 
 ROUNDS = 6
@@ -246,13 +246,36 @@ class Fitter:
                 turns = range(ROUNDS, ROUNDS + CHANCES)
                 tried[name] = self._refined(line, phase, measured, tried[name], turns)
         name = min(tried, key=lambda each: tried[each].score + penalty(each, measured))
+        if tried[name].side.discipline == "policer":
+            name = self._likeliest(line, phase, measured, name)
         tried[name] = self._searched(line, phase, measured, tried[name])
         return tried[name]
 
+    def _likeliest(self, line: Line, phase: PhaseName, measured: View, best: str) -> str:
+        """Return the name of the policer that replicas say explains a phase best."""
+        import numpy as np
+
+        tried = self.candidates[measured.direction]
+        faster = Candidate(on_faster_line(tried[best].side))
+        tried[FAST_LINE] = self._refined(line, phase, measured, faster, range(ROUNDS))
+        limit = tried[best].score + ALIKE
+        names = [name for name, each in tried.items() if each.side.discipline == "policer" and each.score < limit]
+        if len(names) == 1:
+            return names[0]
+        scores: dict[str, float] = {}
+        for name in names:
+            side = tried[name].side
+            replicas = self._replicas(line.replaced(measured.direction, **vars(side)), phase, measured.direction)
+            found = [difference(measured, each, side, self._evidence.idle_spread_ms)[0] for each in replicas]
+            scores[name] = float(np.median(found)) if found else math.inf
+        return min(scores, key=scores.__getitem__)
+
     def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
         """Step along each parameter as long as the score falls, with ever smaller steps."""
+        is_known = math.isfinite(known_bps(best.side, measured))
+        names = ("room",) if is_known else ("rate", "room", "line")
         for step in STEPS:
-            for name in ("room",) if math.isfinite(known_bps(best.side, measured)) else ("rate", "room"):
+            for name in names:
                 for factor in (1 + step, 1 / (1 + step)):
                     while best.score > GOOD and (side := stepped(best.side, name, factor)):
                         seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
@@ -465,14 +488,21 @@ class Fitter:
 
     def _is_filled(self, line: Line, phase: PhaseName, measured: View, side: Side) -> bool:
         """Return whether a faster line would have carried more."""
+        import numpy as np
+
         if math.isfinite(known_bps(side, measured)):
             return True
+        if loses_tokens(side, measured.base_rtt_s):
+            return False
         rates = tuple((at, 1.5 * rate) for at, rate in side.rates)
         faster = line.replaced(
             measured.direction, rate_bps=1.5 * side.rate_bps, buffer_bytes=1.5 * side.buffer_bytes, rates=rates
         )
-        seen = self.simulated(faster, phase, 100).get(measured.direction)
-        return seen is None or seen.rate(0.3, 1.0) > 1.1 * measured.rate(0.3, 1.0)
+        # Goodput past a policer depends on chance.
+        numbers = range(100, 103 if side.discipline == "policer" else 101)
+        runs = [self.simulated(faster, phase, number).get(measured.direction) for number in numbers]
+        carried = [each.rate(0.3, 1.0) for each in runs if each]
+        return not carried or float(np.median(carried)) > 1.1 * measured.rate(0.3, 1.0)
 
     def _varying(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
         """Return a candidate whose rate follows the goodput."""

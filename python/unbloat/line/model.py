@@ -46,6 +46,8 @@ PACKET_BYTES = 1500
 """The IP length of a full packet."""
 PAYLOAD_BYTES = 1448
 """The payload of a full packet with timestamps."""
+HEADERS = PACKET_BYTES / PAYLOAD_BYTES
+"""Bytes that the line carries for each byte of payload."""
 LOAD: dict[PhaseName, tuple[Direction, ...]] = {"idle": (), "down": ("down",), "up": ("up",), "both": ("down", "up")}
 """The directions that carry load in each phase."""
 FOREIGN_BYTES, FOREIGN_SHARE = 1500, 0.02

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 BINS = 8
 """Parts of a phase whose goodput and delay are compared."""
+PEAK_SHARE = 0.2
+"""The part of a phase whose goodput may be its largest."""
 
 
 @dataclass
@@ -52,12 +54,12 @@ class Phase:
         return float(last - first) * 8 / float(at[1] - at[0])
 
     def peak(self) -> float:
-        """Return the largest payload rate of a fifth of the phase, bit/s."""
+        """Return the largest payload rate of a part of the phase, bit/s."""
         import numpy as np
 
         at = np.linspace(0.1, 0.8, 15) * self.load_s
-        first, last = (np.interp(at + more, self.times, self.carried) for more in (0.0, 0.2 * self.load_s))
-        return float(np.max(last - first)) * 8 / (0.2 * self.load_s)
+        first, last = (np.interp(at + more, self.times, self.carried) for more in (0.0, PEAK_SHARE * self.load_s))
+        return float(np.max(last - first)) * 8 / (PEAK_SHARE * self.load_s)
 
     def bins(self) -> Numbers:
         """Return the payload rate of each part of the phase, bit/s."""
