@@ -1,9 +1,9 @@
 """The rate of a policer, which has no queue that tells it.
 
-Its bucket starts full. While it lasts, everything passes; then the tokens' rate does. Equal goodput comes of a deep
-bucket and a slow rate, or of a shallow one and a faster rate, so that several buckets are tried. Goodput shows the rate
-within about 5 % where the bucket lasts for most of a round trip. A shallow one fills up between the windows of the
-senders. Tokens are lost then, and nothing shows how many: the rate is open above.
+Its bucket starts full. While it lasts, everything passes; then the tokens' rate does. A deep bucket and a slow rate
+carry about as much as a shallow one and a faster rate, so several buckets are tried. Goodput shows the rate within
+about 5 % where the bucket lasts for most of a round trip. A shallow one fills up between the windows of the senders.
+Tokens are lost then, and nothing shows how many: the rate is open above.
 """
 
 from __future__ import annotations
