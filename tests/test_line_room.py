@@ -46,6 +46,11 @@ def test_a_single_late_probe_does_not_count() -> None:
     assert ahead([phase(np.append(np.full(99, 40.0), 400.0))]).longest_ms == 40
 
 
+def test_a_phase_with_a_lower_rate_has_longer_waits_in_an_equal_buffer() -> None:
+    fast, slow = phase(np.full(100, 40.0)), phase(np.full(100, 100.0))
+    assert ahead([fast, slow], [1.0, 0.4]).longest_ms == pytest.approx(40)
+
+
 def test_lost_probes_have_no_wait_and_no_probe_has_no_room() -> None:
     assert ahead([phase(np.append(np.full(50, math.nan), np.full(50, 40.0)))]).longest_ms == 40
     nothing = ahead([phase(np.full(50, math.nan))])

@@ -119,6 +119,23 @@ class View(Phase):
         return np.mean(self.is_busy(moments), axis=1), rates
 
 
+MOST_SLOWED = 0.7
+"""A phase whose rate is a larger share of another's may have the same rate."""
+
+
+def slowed(seen: View, beside: View) -> float:
+    """Return the rate of a phase by that of another, where both show that it is slower; otherwise 1.
+
+    A radio sends both ways by turns, so load both ways halves the rate of each. Packets wait longer in an equal buffer.
+    """
+    rates = [
+        next((bps for bps in (each.link_bps, each.stretches_bps, each.use_bps) if math.isfinite(bps)), math.nan)
+        for each in (seen, beside)
+    ]
+    ratio = rates[0] / rates[1]
+    return ratio if ratio < MOST_SLOWED else 1.0
+
+
 Columns = Mapping[str, Mapping[str, Any]]
 
 
@@ -244,7 +261,7 @@ def evidence_of(measurement: Measurement) -> Evidence:
     for direction in DIRECTIONS:
         loaded = [each for (_, of), each in views.items() if of == direction]
         for each in loaded:
-            each.in_any_phase = ahead(loaded)
+            each.in_any_phase = ahead(loaded, [slowed(other, each) for other in loaded])
     probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
     phases = tables["phases"]
     starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}

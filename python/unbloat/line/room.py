@@ -77,19 +77,23 @@ class Ahead:
         return False if apart_ms > UNSEEN_MS else None
 
 
-def ahead(phases: Sequence[Phase]) -> Ahead:
-    """Return what was before the probes of phases of one direction."""
+def ahead(phases: Sequence[Phase], slowed: Sequence[float] = ()) -> Ahead:
+    """Return what was before the probes of phases of one direction.
+
+    `slowed` has the rate of each phase by that for which the waits count.
+    """
     import numpy as np
 
     waits, probes = [np.zeros(0)], [np.zeros(0)]
-    for seen in phases:
+    for seen, share in zip(phases, slowed or [1.0] * len(phases), strict=True):
         known = np.isfinite(seen.added)
         sent_ms, waits_ms = seen.sent[known] * 1e3, seen.added[known]
         most_ms = float(np.max(waits_ms, initial=0.0))
         waits_ms = np.maximum(0.0, waits_ms - min(seen.jitter_ms, MOST_JITTER * most_ms))
         left_ms = np.maximum.accumulate(sent_ms + waits_ms)
-        waits.append(waits_ms)
-        probes.append(np.arange(len(sent_ms)) - np.minimum(np.arange(len(sent_ms)), np.searchsorted(left_ms, sent_ms)))
+        waits.append(waits_ms * share)
+        before = np.arange(len(sent_ms), dtype=float)
+        probes.append(np.maximum(0.0, before - np.searchsorted(left_ms, sent_ms)))
     longest_ms = tuple(_longest_ms(each) for each in waits[1:] if len(each) > 1)
     return Ahead(np.concatenate(waits), np.concatenate(probes), longest_ms)
 
