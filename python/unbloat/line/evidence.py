@@ -119,8 +119,11 @@ class View(Phase):
         return np.mean(self.is_busy(moments), axis=1), rates
 
 
-MOST_SLOWED = 0.7
-"""A phase whose rate is a larger share of another's may have the same rate."""
+SURELY_SLOWED, MOST_SLOWED = 0.85, 0.7
+"""A phase may have the rate of another if it is a larger share of it: by busy stretches, and by busy time.
+
+Acknowledgements take a part of a rate with load both ways.
+"""
 
 
 def slowed(seen: View, beside: View) -> float:
@@ -128,12 +131,12 @@ def slowed(seen: View, beside: View) -> float:
 
     A radio sends both ways by turns, so load both ways halves the rate of each. Packets wait longer in an equal buffer.
     """
-    rates = [
-        next((bps for bps in (each.link_bps, each.stretches_bps, each.use_bps) if math.isfinite(bps)), math.nan)
-        for each in (seen, beside)
-    ]
-    ratio = rates[0] / rates[1]
-    return ratio if ratio < MOST_SLOWED else 1.0
+    sure, usual = (
+        (seen.stretches_bps / beside.stretches_bps, SURELY_SLOWED),
+        (seen.use_bps / beside.use_bps, MOST_SLOWED),
+    )
+    ratio, most = sure if math.isfinite(sure[0]) else usual
+    return ratio if ratio < most else 1.0
 
 
 Columns = Mapping[str, Mapping[str, Any]]
