@@ -1,5 +1,6 @@
 """Lines that explain measurements, which the simulator made of known lines."""
 
+import math
 from dataclasses import replace
 from functools import cache
 from typing import Any
@@ -7,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from unbloat.line.evidence import Evidence, evidence_of
-from unbloat.line.fit import fit
+from unbloat.line.fit import Fitter, fit
 from unbloat.line.fitted import Fit, write_scenario
 from unbloat.line.measurement import About, Measurement, measurement_of
 from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
@@ -168,3 +169,11 @@ def test_a_rate_that_varies_is_told_by_the_goodput_of_a_busy_line() -> None:
     found = fitted(deep, "down_s=0 both_s=0")
     assert found.kinds["up"] == "varying"
     assert found.fits, found.why_not
+
+
+def test_a_rate_that_varies_needs_packets_that_wait() -> None:
+    fitter = Fitter(evidence(), 1)
+    view = evidence().views["up", "up"]
+    without_waits = replace(view, added=np.zeros_like(view.added))
+    assert not np.isfinite(without_waits.parts(8)).any()
+    assert math.isinf(fitter._varying(DSL, "up", without_waits, DSL.up).score)

@@ -515,13 +515,14 @@ class Fitter:
         at[0] = max(at[0], 0.001)
         paces, ceilings = measured.parts(count)
         is_known = np.isfinite(paces) | np.isfinite(ceilings)
+        if not is_known.any():
+            return Candidate(side)  # Nothing shows how the rate varies.
         usual = float(np.nanmedian(ceilings)) if np.isfinite(ceilings).any() else math.nan
         rates = np.where(np.isfinite(paces), paces * HEADERS, side.rate_bps * usual / ceilings)
         best = Candidate(side)
         for turn in range(ROUNDS):
             rates = np.clip(rates, 0.1 * side.rate_bps, 10 * side.rate_bps)
-            if is_known.any():
-                rates = np.interp(at, at[is_known], rates[is_known])
+            rates = np.interp(at, at[is_known], rates[is_known])
             changes = tuple((round(float(time), 3), float(rate)) for time, rate in zip(at, rates, strict=True))
             tried = replace(side, rate_bps=float(np.mean(rates)), rates=changes)
             seen = self.simulated(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
