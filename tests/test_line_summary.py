@@ -2,9 +2,10 @@
 
 import math
 
+import pandas as pd
 import pytest
 from unbloat.line.measurement import About, Measurement, measurement_of
-from unbloat.line.summary import summary
+from unbloat.line.summary import median_over_time, summary
 
 LEAST_MS, OTHERS_MS, LOADED_MS = 20.0, 30.0, 100.0
 
@@ -43,3 +44,18 @@ def test_parts_of_requests_count_that_began_under_load() -> None:
     rpm = summary(measured({name: list(column) for name, column in zip(names, zip(*rows, strict=True), strict=True)}))
     # The TLS and HTTP parts of the first and the second one count, and the TCP handshakes of the second and third.
     assert rpm.loads["down", "down"].rpm == pytest.approx(60_000 / ((100 + 50.5 + 50.5) / 6 + 300 / 2))
+
+
+def test_a_median_over_time_counts_rare_probes_for_longer() -> None:
+    # Ten probes in the first second, and three in the next two, while the queue was long.
+    probes = pd.DataFrame({"sent_s": [*[each / 10 for each in range(10)], 1.0, 1.7, 2.4]})
+    probes["rtt_ms"] = [*[20.0] * 10, *[500.0] * 3]
+    assert probes["rtt_ms"].median() == 20
+    assert median_over_time(probes) == pytest.approx(500)
+
+
+def test_a_median_over_time_of_even_probes_is_the_plain_one() -> None:
+    probes = pd.DataFrame({"sent_s": [0.0, 0.1, 0.2, 0.3], "rtt_ms": [40.0, 10.0, 20.0, 30.0]})
+    assert median_over_time(probes) == pytest.approx(probes["rtt_ms"].median())
+    assert median_over_time(probes.head(1)) == 40
+    assert median_over_time(probes.assign(rtt_ms=math.nan)) is None

@@ -18,6 +18,8 @@ WARM_UP = 1 / 3
 """The first part of a phase, in which connections still grow; rates and delays leave it out."""
 TRIMMED = 0.95
 """Share of the delays that a trimmed mean keeps: the shortest (draft-ietf-ippm-responsiveness, TMP)."""
+LONGEST_GAP_S = 0.5
+"""The longest time for which a probe counts, as a computer that was suspended sends none."""
 FRAME_MS = 20.0
 """Sound in a packet of a call; the packet leaves when that is over."""
 PACKET = 1500 / 1448
@@ -31,7 +33,7 @@ class Loaded:
     rate_mbps: float | None
     """Rate with the headers of IP and TCP; None without a sample."""
     loaded_rtt_ms: float | None
-    """Median round-trip time of probes."""
+    """Median round-trip time over the time of the load."""
     added_ms: float | None
     """How much longer that is than the least round-trip time of the measurement, that of the empty line.
 
@@ -75,7 +77,7 @@ def summary(measurement: Measurement) -> Summary:
 
 def _loaded(measurement: Measurement, phase: PhaseName, direction: Direction, least_rtt: float | None) -> Loaded:
     probes = probes_of(measurement, phase, WARM_UP)
-    rtt = _median(probes["rtt_ms"])
+    rtt = median_over_time(probes)
     steps = probes["rtt_ms"].dropna().diff().abs().dropna()
     goodputs = _goodputs(measurement, phase, direction)
     return Loaded(
@@ -203,6 +205,38 @@ def _least(values: pd.Series[float]) -> float | None:
 def _median(values: pd.Series[float]) -> float | None:
     known = values.dropna()
     return float(known.median()) if len(known) else None
+
+
+def median_over_time(probes: pd.DataFrame) -> float | None:
+    """Return the median round-trip time over time: each answer counts until the next probe is sent.
+
+    A client probes less often while the rate is low, which is when the queue is longest. A median over probes would
+    favour the short delays.
+
+    Parameters
+    ----------
+    probes : pandas.DataFrame
+        Probes in the order of `sent_s`, in seconds, with `rtt_ms`, which is missing where no answer came.
+
+    Returns
+    -------
+    float or None
+        Milliseconds; None without an answer.
+
+    """
+    import numpy as np
+
+    gaps = probes["sent_s"].diff().shift(-1)
+    weights = gaps.fillna(gaps.median()).clip(upper=LONGEST_GAP_S).fillna(1.0)
+    answered = probes[probes["rtt_ms"].notna()].sort_values("rtt_ms")
+    if answered.empty:
+        return None
+    delays = answered["rtt_ms"].to_numpy(float)
+    share = np.cumsum(weights[answered.index].to_numpy(float))
+    share /= share[-1]
+    # Half of the time may end with a probe: then the median is between two.
+    places = (np.searchsorted(share, 0.5 + apart) for apart in (-1e-9, 1e-9))
+    return float(np.mean([delays[min(place, len(delays) - 1)] for place in places]))
 
 
 def opinion(probes: pd.DataFrame) -> float | None:
