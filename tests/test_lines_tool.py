@@ -21,8 +21,9 @@ from unbloat.scenarios.source import Source
 ROOT = Path(__file__).parents[1]
 TOOL = runpy.run_path(str(ROOT / "tools/lines"))
 Files = TOOL["Files"]
-MARKS = "<!-- begin lines on vm: tools/lines writes it -->\n<!-- end lines on vm -->\n"
 READY = [each for each in (line(1, number) for number in range(20)) if each.truth.kind == "fifo"][:2]
+PART = f"lines on vm from {READY[0].number}"
+MARKS = f"<!-- begin {PART}: tools/lines writes it -->\n<!-- end {PART} -->\n"
 
 
 def right(of: Line) -> Outcome:
