@@ -34,8 +34,8 @@ impl Default for Limits {
         Self {
             client_bytes: 2_000_000_000,
             all_bytes: 50_000_000_000,
-            client_connections: 64,
-            all_connections: 512,
+            client_connections: 256,
+            all_connections: 1024,
             duration: Duration::from_secs(120),
         }
     }

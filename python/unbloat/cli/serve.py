@@ -90,10 +90,10 @@ def serve_command(
     ] = "50gb",
     client_connections: Annotated[
         int, typer.Option("--client-connections", metavar="N", min=1, help="Open connections of a client.")
-    ] = 64,
+    ] = 256,
     all_connections: Annotated[
         int, typer.Option("--all-connections", metavar="N", min=1, help="Open connections of all clients.")
-    ] = 512,
+    ] = 1024,
     seconds: Annotated[
         int, typer.Option("--seconds", metavar="N", min=1, help="Seconds after which a connection is closed.")
     ] = 120,
