@@ -175,6 +175,13 @@ def test_ranges_are_read_as_the_fit_has_them() -> None:
     assert (home.rate_bps("up"), home.rate_bps("down")) == (2e6, 10e6)
 
 
+def test_a_queue_of_packets_is_drawn_in_packets() -> None:
+    home = home_of(line("300kbit", "3mbit", {"limit": "2p"}, {"limit": "64kb"}), (), "cubic")
+    ranges = {"link.line.queue.limit": [3000, 6000]}
+    limits = {draw(home, ranges, number).keys["link.line.queue.limit"] for number in range(1, 40)}
+    assert limits == {"2p", "3p", "4p"}
+
+
 def test_a_rate_that_varies_is_repeated_from_any_place() -> None:
     home = home_of(FITTED, (), "cubic")
     link = home.scenario("up", [], replace(draw(home, {}, 0), place=0.0))["link"]["line"]

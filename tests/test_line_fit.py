@@ -177,3 +177,9 @@ def test_a_rate_that_varies_needs_packets_that_wait() -> None:
     without_waits = replace(view, added=np.zeros_like(view.added))
     assert not np.isfinite(without_waits.parts(8)).any()
     assert math.isinf(fitter._varying(DSL, "up", without_waits, DSL.up).score)
+
+
+def test_a_buffer_of_packets_has_a_range_of_whole_packets() -> None:
+    found = fitted(Line(Side(3e5, 3e3, in_packets=True), Side(3e6, 60e3), 0.034))
+    assert found.line.up.in_packets
+    assert found.ranges["link.line.queue.limit"] == (3000, 3000)

@@ -400,7 +400,8 @@ class Fitter:
         if not is_open(old, measured) and self._is_full(line, phase, best, room, measured):
             # The packet in transmission takes no room.
             wide = math.exp(spread + 0.02 + 0.3 * PACKET_BYTES / room)
-            self._ranges[direction]["queue.limit"] = (room / wide, room * wide)
+            span = (room / wide, room * wide)
+            self._ranges[direction]["queue.limit"] = _whole_packets(*span) if side.in_packets else span
             return replace(side, buffer_bytes=room)
         self._ranges[direction]["queue.limit"] = (max(room, longest) * math.exp(-spread), None)
         return replace(side, buffer_bytes=max(room, scaled))
@@ -652,6 +653,11 @@ class Fitter:
             head = "link.line." if direction == "up" else "link.line.reverse."
             found |= {f"{head}{key}": value for key, value in ranges.items()}
         return found
+
+
+def _whole_packets(least: float, most: float) -> Range:
+    """Return the range of a buffer that counts packets, in bytes: less than a packet more or less changes nothing."""
+    return math.ceil(least / PACKET_BYTES) * PACKET_BYTES, math.floor(most / PACKET_BYTES) * PACKET_BYTES
 
 
 def _target_range(side: Side, measured: View, replicas: Sequence[View]) -> Range:

@@ -14,6 +14,7 @@ from unbloat import _core
 from unbloat._core import InputError
 from unbloat.line.applications import PAUSE_S, App, Flow
 from unbloat.line.cures import DEVICE, HOST, LINE, ROUTER
+from unbloat.line.model import PACKET_BYTES
 from unbloat.scenarios.source import kind_of
 
 UPLOADS, DOWNLOADS = "uploads", "downloads"
@@ -237,7 +238,8 @@ def draw(home: Home, ranges: Ranges, number: int) -> Draw:
     """Return a draw by its number; number 0 is the fitted line itself."""
     chance = random.Random(f"choose/{number}")
     placed = {name: ends for key, ends in ranges.items() if (name := _key_of(home, key))}
-    keys = {key: _between(key, ends, chance) for key, ends in placed.items()} if number else {}
+    drawn = {key: _between(key, ends, chance) for key, ends in placed.items()} if number else {}
+    keys = {key: _in_packets(home, key, value) for key, value in drawn.items()}
     place = chance.random() if number else 0.0
     uploads, downloads = (
         CONNECTIONS[turn % len(CONNECTIONS)] for turn in (number, number + number // len(CONNECTIONS))
@@ -251,6 +253,17 @@ def _key_of(home: Home, key: str) -> str | None:
         if key == f"{head}rate":
             return None if "rates" in table else f"{head}policer.rate" if "policer" in table else key
     return key
+
+
+def _in_packets(home: Home, key: str, value: object) -> object:
+    """Return the limit of a queue in full packets if the line's queue counts packets; other values as they are."""
+    for head, table in ((f"link.{LINE}.", home.link), (f"link.{LINE}.reverse.", home.link["reverse"])):
+        queue = table.get("queue")
+        own = queue.get("limit") if isinstance(queue, Mapping) else None
+        if key == f"{head}queue.limit" and own is not None and _quantity(own)[0] == "packets":
+            unit, size = _quantity(value)
+            return f"{max(1, round(size / PACKET_BYTES))}p" if unit in ("", "bytes") else value
+    return value
 
 
 def _varied(table: Mapping[str, Any], until_s: float, place: float) -> dict[str, Any]:
