@@ -235,8 +235,8 @@ def median_over_time(probes: pd.DataFrame) -> float | None:
     share = np.cumsum(weights[answered.index].to_numpy(float))
     share /= share[-1]
     # Half of the time may end with a probe: then the median is between two.
-    places = (np.searchsorted(share, 0.5 + apart) for apart in (-1e-9, 1e-9))
-    return float(np.mean([delays[min(place, len(delays) - 1)] for place in places]))
+    places = np.searchsorted(share, [0.5 - 1e-9, 0.5 + 1e-9]).clip(max=len(delays) - 1)
+    return float(delays[places].mean())
 
 
 def opinion(probes: pd.DataFrame) -> float | None:
