@@ -1,10 +1,10 @@
 """The line that explains a measurement: direct estimates first, then the simulator in the loop.
 
 The phase that loads a direction alone fits it. A candidate of each class of queue starts from what the samples show
-directly. The simulator repeats the phase with the connections that the client opened. Some times over, the buffer then
-grows by the ratio of measured and simulated delays. A rate that the samples do not show grows by the ratio of goodputs.
-The candidate whose goodput, delays and losses differ least from the measured ones is the fit. A search along rate and
-buffer ends it. The range of a key is the spread of simulations with other seeds and slightly other starts.
+directly. The simulator repeats the phase with the connections that the client opened. Some times over, a rate that the
+samples do not show grows by the ratio of goodputs. The longest waits show the room of a buffer at that rate. The
+candidate whose goodput, delays and losses differ least from the measured ones is the fit. A search along rate, target
+and burst ends it. The range of a key is the spread of simulations with other seeds and slightly other starts.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ from unbloat.line.model import (
 )
 from unbloat.line.others import CALM_MS, LEAST_PROBES, LEAST_SHARE, others_share
 from unbloat.line.policers import ALIKE, FAST_LINE, loses_tokens, on_faster_line, plausible_factor
+from unbloat.line.ranges import factor_and_spread, loss_range, moved, target_range, value_of, whole_packets
 from unbloat.line.unsteady import is_unsteady, parts_of
 
 ROUNDS = 6
@@ -66,35 +67,6 @@ FEW_LOSSES, CHANCES = 40, 6
 """Where fewer segments were resent, the course of a phase depends on which they were: more chances are tried."""
 REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
-
-
-def _factor(*estimates: Sequence[float]) -> tuple[float, float]:
-    """Return the factor that corrects a rate, from estimates by replica, and how far it is open: the logarithm's."""
-    import numpy as np
-
-    logs = [np.log(np.clip(each, 0.5, 2.0)) for each in estimates]
-    weights = np.array([1 / (float(np.std(each)) + 0.002) ** 2 for each in logs])
-    middle = float(np.sum(weights * [np.median(each) for each in logs]) / weights.sum())
-    apart = abs(float(np.median(logs[0])) - float(np.median(logs[-1]))) / 2
-    return math.exp(middle), 2.5 * min(float(np.std(each)) for each in logs) + 0.006 + apart + abs(middle) / 4
-
-
-def _value(side: Side, key: str) -> float:
-    """Return what a direction has for a key with a range."""
-    values = {
-        "rate": side.rate_bps,
-        "policer.rate": side.rate_bps,
-        "queue.limit": side.buffer_bytes,
-        "queue.target": side.target_s,
-        "loss": side.loss_percent,
-        "policer.burst": side.burst_bytes,
-    }
-    return values[key] or 1.0
-
-
-def _moved(span: Range, factor: float) -> Range:
-    least, most = span
-    return least * factor, None if most is None else most * factor
 
 
 RARE = 0.001
@@ -273,7 +245,7 @@ class Fitter:
     def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
         """Step along each parameter as long as the score falls, with ever smaller steps."""
         is_known = math.isfinite(known_bps(best.side, measured))
-        names = ("room",) if is_known else ("rate", "room", "line")
+        names = ("limit",) if is_known else ("rate", "limit", "line")
         for step in STEPS:
             for name in names:
                 for factor in (1 + step, 1 / (1 + step)):
@@ -326,9 +298,9 @@ class Fitter:
         if side.discipline in ("fifo", "drophead"):
             side = self._with_room(line, phase, best, side, replicas, measured)
         if side.target_s:
-            self._ranges[direction]["queue.target"] = _target_range(side, measured, replicas)
+            self._ranges[direction]["queue.target"] = target_range(side, measured, replicas)
         if side.loss_percent:
-            self._ranges[direction]["loss"] = _loss_range(side, measured)
+            self._ranges[direction]["loss"] = loss_range(side, measured)
         if side.discipline == "policer":
             self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
         return self._better(line, phase, best, side, measured)
@@ -356,7 +328,7 @@ class Fitter:
     ) -> Side:
         """Correct the rate by the goodput of replicas, and note its range."""
         direction, side = measured.direction, best.side
-        shift, open_rate = _factor(
+        shift, open_rate = factor_and_spread(
             [measured.rate(0.3, 1.0) / max(1.0, each.rate(0.3, 1.0)) for each in replicas],
             [measured.peak() / max(1.0, each.peak()) for each in replicas],
         )
@@ -365,7 +337,7 @@ class Fitter:
             open_rate = SURE_RATE if side.discipline == "policer" else shown_bps(measured)[1]
             if known == measured.use_bps:
                 seen = [each.use_bps / side.rate_bps for each in replicas if math.isfinite(each.use_bps)]
-                factor, open_rate = _factor(seen) if len(seen) > 1 else (1.0, RATE_BY_USE)
+                factor, open_rate = factor_and_spread(seen) if len(seen) > 1 else (1.0, RATE_BY_USE)
                 shift /= factor
         elif best.score < GOOD:
             shift = 1.0  # It repeats this measurement nearly exactly; replicas would only add chance.
@@ -401,7 +373,7 @@ class Fitter:
             # The packet in transmission takes no room.
             wide = math.exp(spread + 0.02 + 0.3 * PACKET_BYTES / room)
             span = (room / wide, room * wide)
-            self._ranges[direction]["queue.limit"] = _whole_packets(*span) if side.in_packets else span
+            self._ranges[direction]["queue.limit"] = whole_packets(*span) if side.in_packets else span
             return replace(side, buffer_bytes=room)
         self._ranges[direction]["queue.limit"] = (max(room, longest) * math.exp(-spread), None)
         return replace(side, buffer_bytes=max(room, scaled))
@@ -439,7 +411,7 @@ class Fitter:
         found = [difference(measured, each, side, self._evidence.idle_spread_ms) for each in replicas]
         if not found or float(np.median([score for score, _ in found])) > best.score + 0.2 + 0.5 * best.usual:
             self._ranges[direction] = {
-                key: _moved(span, _value(best.side, key) / _value(side, key))
+                key: moved(span, value_of(best.side, key) / value_of(side, key))
                 for key, span in self._ranges[direction].items()
             }
             return best
@@ -653,27 +625,6 @@ class Fitter:
             head = "link.line." if direction == "up" else "link.line.reverse."
             found |= {f"{head}{key}": value for key, value in ranges.items()}
         return found
-
-
-def _whole_packets(least: float, most: float) -> Range:
-    """Return the range of a buffer that counts packets, in bytes: less than a packet more or less changes nothing."""
-    return math.ceil(least / PACKET_BYTES) * PACKET_BYTES, math.floor(most / PACKET_BYTES) * PACKET_BYTES
-
-
-def _target_range(side: Side, measured: View, replicas: Sequence[View]) -> Range:
-    """Return the range of a target of the delay, from the median waits of replicas."""
-    import numpy as np
-
-    waits = [math.log((measured.wait(0.5) + 1) / (each.wait(0.5) + 1)) for each in replicas]
-    spread = 2 * float(np.std(waits)) + 0.1
-    return side.target_s * math.exp(-spread), side.target_s * math.exp(spread)
-
-
-def _loss_range(side: Side, measured: View) -> Range:
-    """Return the range of the share of packets lost at random: rare events vary by the root of their number."""
-    packets = max(1.0, measured.carried[-1] / PAYLOAD_BYTES)
-    wide = 200 * math.sqrt(side.loss_percent / 100 / packets) + side.loss_percent / 3
-    return max(0.0, side.loss_percent - wide), side.loss_percent + wide
 
 
 def _off(ratios: Mapping[Direction, tuple[float, float]]) -> float:

@@ -247,9 +247,14 @@ def draw(home: Home, ranges: Ranges, number: int) -> Draw:
     return Draw(keys, uploads, downloads, number + 1, place)
 
 
+def _directions(home: Home) -> tuple[tuple[str, Mapping[str, Any]], ...]:
+    """Return the head of the keys of each direction, and its table."""
+    return (f"link.{LINE}.", home.link), (f"link.{LINE}.reverse.", home.link["reverse"])
+
+
 def _key_of(home: Home, key: str) -> str | None:
     """Return the key that a range is for: a policer's rate is that of its line; a rate that varies has none."""
-    for head, table in ((f"link.{LINE}.", home.link), (f"link.{LINE}.reverse.", home.link["reverse"])):
+    for head, table in _directions(home):
         if key == f"{head}rate":
             return None if "rates" in table else f"{head}policer.rate" if "policer" in table else key
     return key
@@ -257,7 +262,7 @@ def _key_of(home: Home, key: str) -> str | None:
 
 def _in_packets(home: Home, key: str, value: object) -> object:
     """Return the limit of a queue in full packets if the line's queue counts packets; other values as they are."""
-    for head, table in ((f"link.{LINE}.", home.link), (f"link.{LINE}.reverse.", home.link["reverse"])):
+    for head, table in _directions(home):
         queue = table.get("queue")
         own = queue.get("limit") if isinstance(queue, Mapping) else None
         if key == f"{head}queue.limit" and own is not None and _quantity(own)[0] == "packets":
