@@ -14,6 +14,21 @@ def test_an_end_that_is_asked_for_unwinds_the_program(number: signal.Signals) ->
     assert [signal.getsignal(number) for number in machine.ENDS] == [signal.SIG_DFL, signal.SIG_DFL]
 
 
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_an_end_that_a_finalizer_swallows_is_found_by_the_next_check() -> None:
+    """Python prints an exception of a finalizer, and goes on."""
+
+    class Finalized:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGTERM)
+
+    with machine.orderly_end() as end:
+        end.check()
+        Finalized()
+        with pytest.raises(machine.Ended):
+            end.check()
+
+
 def test_a_handler_of_somebody_else_stays() -> None:
     heard: list[int] = []
     before = signal.signal(signal.SIGTERM, lambda number, _: heard.append(number))

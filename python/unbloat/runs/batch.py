@@ -80,7 +80,7 @@ def run_all(
     workers = _workers(min(processes, len(waiting)))
     shown = Progress([1.0] * len(sources), progress)
     try:
-        with machine.orderly_end(), closing(shown) as bar, selectors.DefaultSelector() as busy:
+        with machine.orderly_end() as end, closing(shown) as bar, selectors.DefaultSelector() as busy:
 
             def start(worker: BatchWorker) -> None:
                 if waiting:
@@ -99,6 +99,7 @@ def run_all(
                 start(worker)
             while busy.get_map():
                 for ready, _ in busy.select():
+                    end.check()
                     worker = ready.data
                     try:
                         found = worker.rows()

@@ -50,9 +50,10 @@ def run_all(
     Raises `InputError` if the cluster does not answer, or if its workers lack the same unbloat; `RunError` if the
     cluster is lost in the middle.
     """
-    with machine.orderly_end(), _connected(address, processes) as client:
+    with machine.orderly_end() as end, _connected(address, processes) as client:
         _check_workers(client, address)
         for task, answer in _answers(client, address, tasks):
+            end.check()
             if isinstance(answer, Error):
                 failed(task, answer)
             elif "error" in answer:

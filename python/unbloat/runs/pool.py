@@ -43,7 +43,7 @@ def run_all(
     The first error ends the others and is raised, as is an interrupt; with `failed` only the interrupt is. `step` gets
     the reports of tasks with a pace.
     """
-    with machine.orderly_end(), Pool(tasks, watch, failed, step) as pool:
+    with machine.orderly_end() as end, Pool(tasks, watch, failed, step, end) as pool:
         pool.work(Worker(folder, guest, spare) for _ in range(processes))
 
 
@@ -58,14 +58,16 @@ class Pool:
         self,
         tasks: Mapping[Task, _core.GridPoint],
         watch: Watch,
-        failed: Failed | None = None,
-        step: WatchSteps | None = None,
+        failed: Failed | None,
+        step: WatchSteps | None,
+        end: machine.OrderlyEnd,
     ) -> None:
         self._points = tasks
         self._waiting = deque(tasks)
         self._watch = watch
         self._failed = failed
         self._step = step
+        self._end = end
         self._workers = ExitStack()
         self._busy = selectors.DefaultSelector()
 
@@ -93,6 +95,7 @@ class Pool:
         end_s = time.monotonic() + at_most_s
         while self._busy.get_map() and (left_s := end_s - time.monotonic()) > 0:
             for ready, _ in self._busy.select(None if left_s == math.inf else left_s):
+                self._end.check()
                 self._hear(ready.data)
 
     def _start(self, worker: Worker) -> None:

@@ -69,8 +69,27 @@ class Ended(SystemExit):
         self.name = signal.Signals(number).name
 
 
+class OrderlyEnd:
+    """Remembers who asked the process to end.
+
+    Python prints an exception that a signal raises within a finalizer, and goes on. So a long loop also calls `check`.
+    """
+
+    def __init__(self) -> None:
+        self._asked: int | None = None
+
+    def check(self) -> None:
+        """Raise `Ended` if somebody asked the process to end."""
+        if self._asked is not None:
+            raise Ended(self._asked)
+
+    def _hear(self, number: int, _frame: FrameType | None) -> None:
+        self._asked = number
+        self.check()
+
+
 @contextmanager
-def orderly_end() -> Iterator[None]:
+def orderly_end() -> Iterator[OrderlyEnd]:
     """Raise `Ended` for SIGTERM and SIGHUP, so that child processes and temporary files are cleaned up.
 
     Outside the main thread, and where they are ignored or somebody else's, everything stays as it is.
@@ -78,13 +97,10 @@ def orderly_end() -> Iterator[None]:
     numbers = [number for number in ENDS if signal.getsignal(number) is signal.SIG_DFL]
     if threading.current_thread() is not threading.main_thread():
         numbers = []
-    before = [(number, signal.signal(number, _end)) for number in numbers]
+    end = OrderlyEnd()
+    before = [(number, signal.signal(number, end._hear)) for number in numbers]
     try:
-        yield
+        yield end
     finally:
         for number, handler in before:
             signal.signal(number, handler)
-
-
-def _end(number: int, _frame: FrameType | None) -> None:
-    raise Ended(number)
