@@ -1,10 +1,22 @@
 """Requests on loaded connections, timed by the packets of a line's near end."""
 
+import socket
 import struct
 
 import pandas as pd
 import pytest
-from unbloat.lab.near_packets import Segment, segment, times_of
+from unbloat.lab.near_packets import (
+    BUFFER_BYTES,
+    PACKET_STATISTICS,
+    SOL_PACKET,
+    STATISTICS_BYTES,
+    Segment,
+    UnseenError,
+    listening,
+    require_all,
+    segment,
+    times_of,
+)
 
 PORT, STEP_S = 40_000, 0.01
 PAYLOAD = 1448
@@ -42,6 +54,22 @@ def test_a_download_s_requests_take_until_all_before_them_has_come() -> None:
 
 def test_what_carries_little_is_no_load() -> None:
     assert table([Segment(1.0, True, PORT, 1, 500, 1, None)]).empty
+
+
+def test_packets_that_went_unseen_spoil_the_times() -> None:
+    require_all(struct.pack("II", 500, 0))
+    with pytest.raises(UnseenError, match="3 packets"):
+        require_all(struct.pack("II", 500, 3))
+
+
+def test_packets_that_wait_have_room() -> None:
+    try:
+        device = listening()
+    except PermissionError:
+        pytest.skip("only root sees all packets")
+    with device:
+        assert device.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) >= BUFFER_BYTES
+        require_all(device.getsockopt(SOL_PACKET, PACKET_STATISTICS, STATISTICS_BYTES))
 
 
 def test_a_packet_is_read_from_its_headers() -> None:

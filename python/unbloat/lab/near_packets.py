@@ -32,6 +32,13 @@ TCP = 6
 HEAD_BYTES = 120
 """The headers of IP and TCP fit in."""
 SO_TIMESTAMPNS = 35
+SO_RCVBUFFORCE = 33
+"""Gives root a buffer beyond the system limit, which a fast line fills while this program waits for a processor."""
+SOL_PACKET = 263
+PACKET_STATISTICS = 6
+STATISTICS_BYTES = 8
+BUFFER_BYTES = 1 << 26
+"""Packets that wait for this program take up to this room."""
 SYN = 2
 
 
@@ -174,24 +181,64 @@ def times_of(segments: Iterable[Segment]) -> Iterator[Times]:
                     yield direction, float(time_s), float(delay_ms)
 
 
+class UnseenError(Exception):
+    """Packets that passed while this program had no room for them."""
+
+
+class _EndError(Exception):
+    """A signal that ends the program."""
+
+
+def _end(*_: object) -> None:
+    raise _EndError
+
+
+def listening() -> socket.socket:
+    """Return a socket that gets all packets of this computer with their times, and has much room for them."""
+    device = socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY))
+    device.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
+    device.setsockopt(socket.SOL_SOCKET, SO_RCVBUFFORCE, BUFFER_BYTES)
+    return device
+
+
 def watch(file: Path) -> None:
     """Note packets until a signal comes, and write the table."""
-    with socket.socket(socket.AF_PACKET, socket.SOCK_DGRAM, socket.htons(EVERY)) as device:
-        device.setsockopt(socket.SOL_SOCKET, SO_TIMESTAMPNS, 1)
-        device.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 26)
-        signal.signal(signal.SIGTERM, lambda *_: device.close())
-        found = []
-        while True:
-            try:
+    with listening() as device:
+        signal.signal(signal.SIGTERM, _end)
+        found: list[tuple[bytes, bytes, bool]] = []
+        try:
+            while True:
                 packet, notes, _, (_, _, kind, *_) = device.recvmsg(HEAD_BYTES, 64)
-            except OSError:
-                break
-            seconds, nanos = struct.unpack("qq", notes[0][2][:16])
-            if each := segment(seconds + nanos / 1e9, kind == socket.PACKET_OUTGOING, packet):
-                found.append(each)
-    rows = (f"{direction},{time_s:.4f},{delay_ms:.4f}\n" for direction, time_s, delay_ms in times_of(found))
+                found.append((packet, notes[0][2], kind == socket.PACKET_OUTGOING))
+        except _EndError:
+            require_all(device.getsockopt(SOL_PACKET, PACKET_STATISTICS, STATISTICS_BYTES))
+    # Packets are read when no more come, so that reading them delays nothing.
+    segments = (segment(_time_s(time), is_out, packet) for packet, time, is_out in found)
+    rows = (
+        f"{direction},{time_s:.4f},{delay_ms:.4f}\n"
+        for direction, time_s, delay_ms in times_of(each for each in segments if each)
+    )
     write_text(file, COLUMNS + "".join(rows))
 
 
+def require_all(statistics: bytes) -> None:
+    """Raise UnseenError if the kernel's count of packets has any for which there was no room.
+
+    A packet that went unseen looks like one that never came, behind which all later ones wait.
+    """
+    _, unseen = struct.unpack("II", statistics)
+    if unseen:
+        raise UnseenError(f"{unseen} packets went unseen")
+
+
+def _time_s(time: bytes) -> float:
+    seconds, nanos = struct.unpack("qq", time[:16])
+    return float(seconds + nanos / 1e9)
+
+
 if __name__ == "__main__":
-    watch(Path(sys.argv[1]))
+    try:
+        watch(Path(sys.argv[1]))
+    except UnseenError as error:
+        print(f"unsound: {error}", file=sys.stderr)
+        sys.exit(1)
