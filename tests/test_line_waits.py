@@ -62,6 +62,30 @@ def test_the_waits_of_a_fifo_are_those_of_its_bytes() -> None:
     assert (waits["down"]["down_filled"], waits["down"]["up_filled"], waits["up"]["up_filled"]) == (True, False, False)
 
 
+def test_tcp_sends_small_packets_again_that_meet_a_full_queue() -> None:
+    queue = queue_of(2, 5, 80_000)
+    early = replace(queue, is_full=queue.time_s < START_S + 0.5)
+    sent_s = START_S + np.array([0.2, 0.7])
+    idle_ms = np.zeros(len(queue.time_s))
+    assert list(early.left_s(idle_ms, sent_s, 1.0) - START_S) == pytest.approx([1.2, 0.7])
+    # The second try after 0.2 s meets a full queue, too; the third comes 0.4 s later.
+    assert list(early.left_s(idle_ms, sent_s, 0.2) - START_S) == pytest.approx([0.8, 0.7])
+    assert list(queue.left_s(idle_ms, sent_s, 0.2)) == list(sent_s)
+
+
+def test_a_request_on_a_new_connection_takes_longer_where_a_full_queue_drops_its_packets() -> None:
+    phase = PHASES[PHASES["phase"] == "up"]
+    found = waits_of_queues(QUEUES, phase, BEGAN_S, truth_of("fifo"), NO_TIMES)
+    assert found["up"]["new_ms"] == pytest.approx(20.2 + 50.7, abs=1)
+    up = QUEUES["up"]
+    # A fifth of the packets of the last two seconds.
+    full = {**QUEUES, "up": replace(up, is_full=abs(up.time_s - BEGAN_S - 10) < 0.2)}
+    found = waits_of_queues(full, phase, BEGAN_S, truth_of("fifo"), NO_TIMES)
+    # TCP repeats after 1 s when it connects, and after 0.2 s and two round trips later on.
+    repeated_ms = (0.2 - 0.05) / 0.95 * (1000 + 2 * (200 + 2 * 70.9)) / 3
+    assert found["up"]["new_ms"] == pytest.approx(20.2 + 50.7 + repeated_ms, rel=0.1)
+
+
 def test_packets_tell_what_requests_on_loaded_connections_take() -> None:
     at_s = BEGAN_S + np.arange(0, 11, 0.02)
     times = pd.concat(
@@ -148,6 +172,14 @@ def test_queues_are_read_from_a_file(tmp_path: Path) -> None:
         f"{at / 100},{name},3000,2,1,8,{rate}" for at in range(5) for name, rate in (("line", 8), ("line.reverse", ""))
     ]
     (tmp_path / "q.csv").write_text("\n".join([head, *rows]) + "\n")
+
+    def is_full(kind: str, limit: str) -> bool | None:
+        queue = {"kind": kind, "limit": limit}
+        read = read_queues(tmp_path / "q.csv", {"queue": queue, "reverse": {"queue": queue}})["down"].is_full
+        return None if read is None else bool(read.all())
+
+    assert [is_full("droptail", limit) for limit in ("2p", "3p", "3059b", "3060b")] == [True, False, True, False]
+    assert is_full("drophead", "2p") is None
     queues = read_queues(tmp_path / "q.csv")
     assert list(queues["up"].capacity_mbps) == list(queues["down"].capacity_mbps) == [8.0] * 5
     assert list(queues["up"].sent_bytes) == pytest.approx([0, 1e4, 2e4, 3e4, 4e4])

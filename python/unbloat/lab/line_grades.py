@@ -36,6 +36,8 @@ class Waits(TypedDict):
     """The median time that a sparse packet and its answer waited, both directions together."""
     trimmed_ms: float
     """The mean without the longest twentieth, as in the draft's RPM."""
+    new_ms: NotRequired[float]
+    """The mean time that each exchange of a request on a new connection takes: trimmed means, with repetitions."""
     own_ms: NotRequired[float]
     """The trimmed mean of the time from when data is written to a loaded connection until all of it is there."""
     up_filled: bool
@@ -288,7 +290,7 @@ def _rpm(truth: Truth, outcome: Outcome) -> Iterator[Pair]:
         table = _at(outcome["answer"], *place)
         waits = outcome.get("waits", {}).get(phase)
         if table and waits and "rpm" in table:
-            new_ms = truth.base_rtt_ms + truth.probe_ms + waits["trimmed_ms"]
+            new_ms = waits.get("new_ms", truth.base_rtt_ms + truth.probe_ms + waits["trimmed_ms"])
             rpm = 60e3 / ((new_ms + waits.get("own_ms", new_ms)) / 2)
             yield Pair(" ".join(place), _span(table["rpm"]), (rpm, rpm), "RPM")
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from unbloat.lab.line_grades import Waits
 from unbloat.lab.lines import Truth, Way
@@ -17,7 +17,7 @@ from unbloat.line.streams import Stream
 if TYPE_CHECKING:
     import pandas as pd
 
-    from unbloat.line.arrays import Numbers
+    from unbloat.line.arrays import Flags, Numbers
 
 WARM_UP = 1 / 3
 """The first part of a phase, which `unbloat line` leaves out too."""
@@ -27,6 +27,14 @@ TRIMMED = 0.95
 """The share of waits in a trimmed mean (draft-ietf-ippm-responsiveness)."""
 STEP_S = 0.02
 """The time between the sparse packets whose waits count."""
+SMALL_BYTES = 60
+"""The bytes of a packet that opens a connection."""
+SYN_AGAIN_S = 1.0
+"""The time after which TCP repeats a packet that opens a connection (RFC 6298); it doubles each time."""
+DATA_AGAIN_S = 0.2
+"""The time beyond two round trips after which TCP repeats a packet with nothing behind it (RFC 8985, Linux)."""
+TRIES = 4
+"""The times that a packet is sent: after more, the client has given up."""
 COARSE_S, FINE_S = 0.05, 0.005
 """The steps in which the beginning of a measurement is searched."""
 WAYS = ("up", "down")
@@ -44,6 +52,22 @@ class Queue:
     sent_bytes: Numbers
     """Bytes transmitted so far."""
     capacity_mbps: Numbers
+    is_full: Flags | None = None
+    """Whether a small packet that arrives at each step is dropped; None if the queue does not drop at its tail."""
+
+    def left_s(self, waits_ms: Numbers, sent_s: Numbers, again_s: Numbers | float) -> Numbers:
+        """Return when small packets that TCP sends at these times have left the queue.
+
+        TCP repeats those that the queue drops after `again_s`, and doubles that time.
+        """
+        import numpy as np
+
+        for _ in range(TRIES - 1 if self.is_full is not None else 0):
+            steps = np.searchsorted(self.time_s, sent_s).clip(max=len(self.time_s) - 1)
+            sent_s = sent_s + np.where(self.is_full[steps], again_s, 0.0)
+            again_s = 2 * again_s
+        left: Numbers = sent_s + np.interp(sent_s, self.time_s, waits_ms) / 1e3
+        return left
 
     def waits_ms(self, kind: str) -> Numbers:
         """Return how long a sparse packet that arrives at each step waits.
@@ -65,14 +89,15 @@ class Queue:
         return np.where(is_busy, waits, 0.0) + rest
 
 
-def read_queues(file: Path) -> dict[str, Queue]:
-    """Read what `unbloat shell --queues` wrote: both directions."""
+def read_queues(file: Path, link: Mapping[str, Any] | None = None) -> dict[str, Queue]:
+    """Read what `unbloat shell --queues` wrote: both directions of the link that a scenario describes."""
     import numpy as np
     import pandas as pd
 
     rows = pd.read_csv(file)
     found = {}
-    for way, name in zip(WAYS, ("line", "line.reverse"), strict=True):
+    sides: tuple[Mapping[str, Any], ...] = ({}, {}) if link is None else (link, link.get("reverse", {}))
+    for way, name, side in zip(WAYS, ("line", "line.reverse"), sides, strict=True):
         mine = rows[rows["link"] == name]
         time_s = mine["time_s"].to_numpy(float)
         steps = np.diff(time_s, prepend=time_s[0])
@@ -84,8 +109,17 @@ def read_queues(file: Path) -> dict[str, Queue]:
             mine["drops"].to_numpy(float),
             np.cumsum(mine["throughput_mbps"].to_numpy(float) * steps) / 8e-6,
             capacity.to_numpy(float),
+            _is_full(mine, side.get("queue", {})),
         )
     return found
+
+
+def _is_full(steps: pd.DataFrame, queue: Mapping[str, str]) -> Flags | None:
+    """Return at which steps a queue that drops at its tail has no room for a small packet."""
+    if queue.get("kind") != "droptail":
+        return None
+    most, unit = float(queue["limit"][:-1]), queue["limit"][-1]
+    return (steps["queue_packets"] >= most if unit == "p" else steps["queue_bytes"] + SMALL_BYTES > most).to_numpy()
 
 
 def beginning(queues: Mapping[str, Queue], probes: pd.DataFrame, truth: Truth) -> float:
@@ -128,6 +162,7 @@ def waits_of_queues(
         return {}
 
     waits = {way: queues[way].waits_ms(truth.kind) for way in WAYS}
+    base_ms = truth.base_rtt_ms + truth.probe_ms
     found: dict[str, Waits] = {}
     for phase, start_s, stop_s in phases[["phase", "start_s", "stop_s"]].itertuples(index=False):
         if phase == "idle":
@@ -137,14 +172,33 @@ def waits_of_queues(
         sums = both_ms(queues, waits, grid)
         filled = {way: _dropped(queues[way], began_s + start_s, began_s + stop_s) for way in WAYS}
         found[phase] = _waits(sums, filled["up"], filled["down"])
+        again_s = DATA_AGAIN_S + 2e-3 * (base_ms + sums)
+        syn_ms, data_ms = (_exchanges_ms(queues, waits, grid, base_ms, each) for each in (SYN_AGAIN_S, again_s))
+        # The handshakes of TCP and TLS, and the request itself.
+        found[phase]["new_ms"] = round((_trimmed(syn_ms) + 2 * _trimmed(data_ms)) / 3, 4)
         own = times[times["time_s"].between(began_s + late_s, began_s + stop_s)]
         up_ms = own.loc[own["direction"] == "up", "delay_ms"]
         down = own[own["direction"] == "down"]
-        # A request for a download's connection goes up first, as a sparse packet.
-        before_ms = np.interp(down["time_s"], queues["up"].time_s, waits["up"]) + truth.base_rtt_ms + truth.probe_ms
+        # A request for a download's connection goes up first, as a small packet.
+        asked_s = down["time_s"].to_numpy(float)
+        again_s = DATA_AGAIN_S + 2e-3 * (base_ms + both_ms(queues, waits, asked_s))
+        before_ms = base_ms + 1e3 * (queues["up"].left_s(waits["up"], asked_s, again_s) - asked_s)
         if len(own):
             found[phase]["own_ms"] = round(_trimmed([*up_ms, *(down["delay_ms"] + before_ms)]), 4)
     return found
+
+
+def _exchanges_ms(
+    queues: Mapping[str, Queue],
+    waits: Mapping[str, Numbers],
+    sent_s: Numbers,
+    base_ms: float,
+    again_s: Numbers | float,
+) -> Numbers:
+    """Return how long small packets that are sent at these times and their answers take, with all repetitions."""
+    there_s = queues["up"].left_s(waits["up"], sent_s, again_s) + base_ms / 2e3
+    back_s = queues["down"].left_s(waits["down"], there_s, again_s) + base_ms / 2e3
+    return 1e3 * (back_s - sent_s)
 
 
 def _dropped(queue: Queue, start_s: float, stop_s: float) -> bool:

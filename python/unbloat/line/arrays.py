@@ -1,4 +1,4 @@
-"""The type of arrays of numbers, for annotations: numpy is loaded where a function needs it."""
+"""The types of arrays of numbers and of truth values, for annotations: numpy is loaded where a function needs it."""
 
 from __future__ import annotations
 
@@ -9,3 +9,4 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Numbers = NDArray[np.floating[Any]]
+    Flags = NDArray[np.bool_]
