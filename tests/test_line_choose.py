@@ -196,6 +196,14 @@ def test_a_rate_that_varies_is_repeated_from_any_place() -> None:
     assert (link["rate"], link["rates"][0]) == (2_000_000, {"at": 0.5, "rate": 3_000_000})
 
 
+def test_no_shaper_is_tried_where_a_rate_varies() -> None:
+    choice = chosen(FITTED, "call")
+    shapers = {"cake", "cake for downloads", "fq_codel", "sorpc", "sorpc_fair", "cake on the router"}
+    assert {each.not_simulated for each in choice.cures if each.name in shapers} == snapshot(
+        {"the line's rate varies, and the cure needs a fixed one"}
+    )
+
+
 def test_gains_have_a_sign_and_a_bound() -> None:
     assert APPS["call"].gain(1.0, 4.5) == 1 and APPS["page"].gain(2.0, 1.0) == 0.5
     assert APPS["page"].gain(1.0, 2.0) == -0.5 and APPS["game"].gain(3.0, 9.0) == 0

@@ -88,6 +88,7 @@ def test_a_buffer_that_is_never_filled_has_no_upper_bound() -> None:
     least, most = found.ranges["link.line.queue.limit"]
     assert least < 4e6
     assert most is None
+    assert found.line.up.buffer_bytes > 2 * least, "the next load does not overflow what this one did not"
 
 
 def test_traffic_of_others_does_not_fit() -> None:

@@ -320,7 +320,7 @@ def choose(
     apps = apps_named(wanted)
     cc, notes = _simulated_control(computer.cc)
     home = home_of(line, others, cc)
-    up_bps, down_bps = (_least_rate(home, ranges, way) for way in WAYS)
+    up_bps, down_bps = (_constant_rate(home, ranges, way) for way in WAYS)
     every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
     trials = Trials(home, ranges, apps, jobs, cache)
     search = _Search(trials, clock, progress or (lambda _, __: None), draws)
@@ -432,10 +432,18 @@ def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:
     return replace(cure, keys=None, why_not=BEFORE_THE_ROUTER) if is_in_vain else cure
 
 
-def _least_rate(home: Home, ranges: Ranges, way: Way) -> float | None:
-    """Return the rate that a shaper must stay below: the least that was fitted, if the line has one."""
+def _constant_rate(home: Home, ranges: Ranges, way: Way) -> float | None:
+    """Return the rate that a shaper must stay below, the least that was fitted; None if a rate of the line varies.
+
+    A measurement sees a rate that varies for some seconds only. Later it may be lower, and the shaper would do nothing,
+    or higher, and the shaper would waste it. A radio or a shared cable varies both ways, even if a measurement shows
+    one of them only.
+    """
+    if any(home.table(each).get("rates") for each in WAYS):
+        return None
     rate = home.rate_bps(way)
-    ends = ranges.get(f"link.{LINE}.rate" if way == "up" else f"link.{LINE}.reverse.rate")
+    name = "policer.rate" if "policer" in home.table(way) else "rate"
+    ends = ranges.get(f"link.{LINE}.{name}" if way == "up" else f"link.{LINE}.reverse.{name}")
     return rate if rate is None or ends is None else min(rate, base_of(ends[0], "bps"))
 
 

@@ -17,6 +17,7 @@ from typing import Any
 from unbloat.line.candidates import (
     ENOUGH,
     LOSSY,
+    OPEN,
     PENALTIES,
     RATE_BY_USE,
     SURE_RATE,
@@ -65,6 +66,8 @@ GOOD = 0.25
 """A score at which no search is needed."""
 FEW_LOSSES, CHANCES = 40, 6
 """Where fewer segments were resent, the course of a phase depends on which they were: more chances are tried."""
+CHANCE = 0.1
+"""Medians of scores that differ by less are alike."""
 REPLICAS = 6
 """Repeated simulations that show how much chance there is in a phase."""
 
@@ -225,8 +228,6 @@ class Fitter:
 
     def _likeliest(self, line: Line, phase: PhaseName, measured: View, best: str) -> str:
         """Return the name of the policer that replicas say explains a phase best."""
-        import numpy as np
-
         tried = self.candidates[measured.direction]
         faster = Candidate(on_faster_line(tried[best].side))
         tried[FAST_LINE] = self._refined(line, phase, measured, faster, range(ROUNDS))
@@ -236,10 +237,7 @@ class Fitter:
             return names[0]
         scores: dict[str, float] = {}
         for name in names:
-            side = tried[name].side
-            replicas = self._replicas(line.replaced(measured.direction, **vars(side)), phase, measured.direction)
-            found = [difference(measured, each, side, self._evidence.idle_spread_ms)[0] for each in replicas]
-            scores[name] = float(np.median(found)) if found else math.inf
+            scores[name] = self._median_score(line, phase, measured, tried[name].side)
         return min(scores, key=scores.__getitem__)
 
     def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
@@ -303,7 +301,7 @@ class Fitter:
             self._ranges[direction]["loss"] = loss_range(side, measured)
         if side.discipline == "policer":
             self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
-        return self._better(line, phase, best, side, measured)
+        return self._with_open_room(line, phase, self._better(line, phase, best, side, measured), measured)
 
     def _changing(
         self, line: Line, phase: PhaseName, measured: View, best: Candidate, replicas: Sequence[View]
@@ -417,6 +415,28 @@ class Fitter:
             return best
         score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
         return Candidate(side, min(score, best.score + 0.2), residual, best.seen, best.usual)
+
+    def _with_open_room(self, line: Line, phase: PhaseName, best: Candidate, measured: View) -> Candidate:
+        """Return the candidate with more room than the load used, where that explains the measurement as well.
+
+        With the room that was used at most, the next load may overflow the buffer, which the measured one did not. A
+        cure would then seem to do less than it does.
+        """
+        direction, side = measured.direction, best.side
+        span = self._ranges[direction].get("queue.limit")
+        if span is None or span[1] is not None or is_open(side, measured):
+            return best
+        larger = replace(side, buffer_bytes=OPEN * side.buffer_bytes)
+        median = [self._median_score(line, phase, measured, each) for each in (side, larger)]
+        return replace(best, side=larger) if median[1] <= median[0] + CHANCE else best
+
+    def _median_score(self, line: Line, phase: PhaseName, measured: View, side: Side) -> float:
+        """Return the median score of replicas of a side; infinite if none carries data."""
+        import numpy as np
+
+        replicas = self._replicas(line.replaced(measured.direction, **vars(side)), phase, measured.direction)
+        found = [difference(measured, each, side, self._evidence.idle_spread_ms)[0] for each in replicas]
+        return float(np.median(found)) if found else math.inf
 
     def _usual(self, replicas: Sequence[View], side: Side) -> float:
         """Return the median score of replicas against each other."""

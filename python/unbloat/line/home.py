@@ -72,9 +72,14 @@ class Home:
     radios: Mapping[str, Any] = field(default_factory=dict)
     """The tables `wifi` of the line's scenario, if it is a radio."""
 
+    def table(self, way: Way) -> Mapping[str, Any]:
+        """Return the table of a direction."""
+        found: Mapping[str, Any] = self.link if way == "up" else self.link["reverse"]
+        return found
+
     def rate_bps(self, way: Way) -> float | None:
         """Return the lowest rate of a direction, of its policer too; None if it follows a recording."""
-        table = self.link if way == "up" else self.link["reverse"]
+        table = self.table(way)
         parts = [table, *table.get("rates", ()), *([table["policer"]] if "policer" in table else [])]
         return min(base_of(part["rate"], "bps") for part in parts) if "rate" in table else None
 
@@ -83,7 +88,7 @@ class Home:
         rtt_s = 2 * base_of(self.link["delay"], "s")
         waits = [rtt_s]
         for way in WAYS:
-            queue = (self.link if way == "up" else self.link["reverse"])["queue"]
+            queue = self.table(way)["queue"]
             rate = self.rate_bps(way) or UNKNOWN_BPS
             limit = queue.get("limit")
             if limit is None or queue.get("kind") in MANAGED:
@@ -249,7 +254,7 @@ def draw(home: Home, ranges: Ranges, number: int) -> Draw:
 
 def _directions(home: Home) -> tuple[tuple[str, Mapping[str, Any]], ...]:
     """Return the head of the keys of each direction, and its table."""
-    return (f"link.{LINE}.", home.link), (f"link.{LINE}.reverse.", home.link["reverse"])
+    return (f"link.{LINE}.", home.table("up")), (f"link.{LINE}.reverse.", home.table("down"))
 
 
 def _key_of(home: Home, key: str) -> str | None:
