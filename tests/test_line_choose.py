@@ -10,7 +10,7 @@ from inline_snapshot import snapshot
 from sentences import refused
 from unbloat import InputError
 from unbloat.line.applications import APPS
-from unbloat.line.choose import Choice, choose
+from unbloat.line.choose import Choice, Ranked, _in_order, choose
 from unbloat.line.computer import NEEDS, Computer
 from unbloat.line.cures import cures
 from unbloat.line.home import draw, home_of
@@ -50,7 +50,7 @@ RANGES: dict[str, Any] = {
 
 
 def chosen(
-    scenario: Mapping[str, Any], wanted: str, ranges: Mapping[str, list[str]] | None = None, **more: Any
+    scenario: Mapping[str, Any], wanted: str, ranges: Mapping[str, list[str | None]] | None = None, **more: Any
 ) -> Choice:
     return choose(scenario, ranges or {}, wanted, FEW, budget_s=None, draws=3 if ranges else 2, cache=False, **more)
 
@@ -202,6 +202,23 @@ def test_no_shaper_is_tried_where_a_rate_varies() -> None:
     assert {each.not_simulated for each in choice.cures if each.name in shapers} == snapshot(
         {"the line's rate varies, and the cure needs a fixed one"}
     )
+
+
+def test_no_shaper_is_tried_in_a_direction_that_may_be_faster() -> None:
+    choice = chosen(DSL, "call", {"link.line.rate": ["950kbit", None]})
+    found = {each.name: each for each in choice.cures}
+    assert found["sorpc"].not_simulated == snapshot(
+        "the load did not fill the line, which may be faster than the cure would let it be"
+    )
+    assert found["cake for downloads"].draws
+
+
+def test_of_cures_that_are_alike_the_cheapest_leads() -> None:
+    def ranked(name: str, score: float, lost_percent: float) -> Ranked:
+        return Ranked(name, "host", "", "", score=score, lost_percent=lost_percent, draws=9)
+
+    found = [ranked("a", 0.20, 9.0), ranked("b", 0.19, 3.0), ranked("c", 0.17, 0.0)]
+    assert [each.name for each in _in_order(found, 9)] == ["b", "a", "c"]
 
 
 def test_gains_have_a_sign_and_a_bound() -> None:

@@ -35,8 +35,8 @@ from typing import Any, Literal
 
 from unbloat.line.applications import App, Flow, apps_named
 from unbloat.line.computer import Computer
-from unbloat.line.cures import LINE, Cure, Reaches, Where, cures
-from unbloat.line.home import LOADS, OWN, WAYS, Home, Ranges, Way, base_of, home_of
+from unbloat.line.cures import Cure, Reaches, Where, cures
+from unbloat.line.home import LINK, LOADS, OWN, WAYS, Home, Ranges, Way, base_of, home_of
 from unbloat.line.trials import ALIKE, LEAVE, Costs, Trials, Values, gains_of, is_better, number_of
 from unbloat.system.paths import mechanism_names
 
@@ -320,7 +320,7 @@ def choose(
     apps = apps_named(wanted)
     cc, notes = _simulated_control(computer.cc)
     home = home_of(line, others, cc)
-    up_bps, down_bps = (_constant_rate(home, ranges, way) for way in WAYS)
+    up_bps, down_bps = (_shaped_rate(home, ranges, way) for way in WAYS)
     every = [_within_reach(cure, queue) for cure in cures(computer, up_bps, down_bps, cgroup)]
     trials = Trials(home, ranges, apps, jobs, cache)
     search = _Search(trials, clock, progress or (lambda _, __: None), draws)
@@ -432,19 +432,24 @@ def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:
     return replace(cure, keys=None, why_not=BEFORE_THE_ROUTER) if is_in_vain else cure
 
 
-def _constant_rate(home: Home, ranges: Ranges, way: Way) -> float | None:
-    """Return the rate that a shaper must stay below, the least that was fitted; None if a rate of the line varies.
+def _shaped_rate(home: Home, ranges: Ranges, way: Way) -> float | str:
+    """Return the rate that a shaper must stay below, the least that was fitted; or why no shaper suits a direction.
 
     A measurement sees a rate that varies for some seconds only. Later it may be lower, and the shaper would do nothing,
     or higher, and the shaper would waste it. A radio or a shared cable varies both ways, even if a measurement shows
     one of them only.
     """
-    if any(home.table(each).get("rates") for each in WAYS):
-        return None
     rate = home.rate_bps(way)
-    name = "policer.rate" if "policer" in home.table(way) else "rate"
-    ends = ranges.get(f"link.{LINE}.{name}" if way == "up" else f"link.{LINE}.reverse.{name}")
-    return rate if rate is None or ends is None else min(rate, base_of(ends[0], "bps"))
+    if rate is None or any(home.table(each).get("rates") for each in WAYS):
+        return VARIES
+    ends = ranges.get(f"{LINK[way]}{'policer.' if 'policer' in home.table(way) else ''}rate")
+    if ends is None:
+        return rate
+    return MAY_BE_FASTER if ends[1] is None else min(rate, base_of(ends[0], "bps"))
+
+
+VARIES = "the line's rate varies, and the cure needs a fixed one"
+MAY_BE_FASTER = "the load did not fill the line, which may be faster than the cure would let it be"
 
 
 def _simulated_control(name: str) -> tuple[str, list[str]]:
@@ -470,13 +475,21 @@ def _best(ordered: Sequence[Cure], count: int) -> list[Cure]:
     return kept
 
 
+def _in_order(found: Sequence[Ranked], most: int) -> list[Ranked]:
+    """Order cures by their scores, those with most draws first; of the best ones that are alike the cheapest leads."""
+    ordered = sorted(found, key=lambda each: (each.draws < most, -each.score))
+    alike = [each for each in ordered if each.draws == ordered[0].draws and each.score > ordered[0].score - ALIKE]
+    cheapest = min(alike, key=lambda each: each.cost_percent, default=None)
+    return sorted(ordered, key=lambda each: each is not cheapest)
+
+
 def _choice(
     found: Sequence[Ranked], trials: Trials, apps: Sequence[App], notes: Sequence[str], *, has_others: bool
 ) -> Choice:
     """Order the cures and say which place is the right one."""
     today = list(trials.found[LEAVE].values())
     most = max((each.draws for each in found), default=0)
-    worth = sorted((each for each in found if each.is_worth_it), key=lambda each: (each.draws < most, -each.score))
+    worth = _in_order([each for each in found if each.is_worth_it], most)
     rest = sorted((each for each in found if each.draws and not each.is_worth_it), key=lambda each: -each.score)
     unknown = [each for each in found if not each.draws]
     leave = Ranked(
@@ -489,8 +502,7 @@ def _choice(
         sure=1 - max((each.sure for each in found if each.draws), default=0.0),
         draws=len(today),
     )
-    hosts = [each for each in worth if each.where == "host"]
-    routers = [each for each in worth if each.where == "router"]
+    hosts, routers = (_in_order([each for each in worth if each.where == where], most) for where in ("host", "router"))
     is_far = bool(routers) and routers[0].score - (hosts[0].score if hosts else 0.0) >= BY_FAR
     verdict: Verdict = "router" if routers and (is_far or not hosts) else "host" if hosts else "leave"
     # A router that is hardly better than this computer comes behind it: it is more work.

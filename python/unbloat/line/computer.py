@@ -31,7 +31,8 @@ NEEDS = {
     "default": "the machine's first network namespace, where a congestion control can be the default",
     "device": "the device that leads to the far end",
     "restorable": "a queue discipline at the device that can be restored",
-    "rate": "a constant rate of the line to shape below",
+    "rate up": "a rate up to shape below",
+    "rate down": "a rate down to shape below",
 }
 """Requirements of cures besides root's rights, in words."""
 CONFIG = {

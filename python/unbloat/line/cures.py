@@ -144,7 +144,7 @@ RECIPES: tuple[Cure, ...] = (
         reaches="uploads",
         command="sudo tc qdisc replace dev {device} root cake bandwidth {up}",
         undo="{discipline}",
-        needs=("tc", "device", "restorable", "rate", "sch_cake"),
+        needs=("tc", "device", "restorable", "rate up", "sch_cake"),
         keys={f"link.{DEVICE}.queue": SHAPE_UP},
     ),
     Cure(
@@ -155,7 +155,7 @@ RECIPES: tuple[Cure, ...] = (
         "sudo tc class add dev {device} parent 1: classid 1:1 htb rate {up} && "
         "sudo tc qdisc add dev {device} parent 1:1 fq_codel",
         undo="{discipline}",
-        needs=("tc", "device", "restorable", "rate", "sch_htb", "sch_fq_codel"),
+        needs=("tc", "device", "restorable", "rate up", "sch_htb", "sch_fq_codel"),
         keys={f"link.{DEVICE}.rate": "{up}", f"link.{DEVICE}.queue": {"kind": "fq_codel"}},
     ),
     Cure(
@@ -164,7 +164,7 @@ RECIPES: tuple[Cure, ...] = (
         reaches="downloads",
         command=f"{_from_line('{device}', 'sudo ')} cake bandwidth {{down}} ingress",
         undo="sudo tc qdisc del dev {device} clsact; sudo ip link del ub_down",
-        needs=("tc", "device", "rate", "sch_cake", *INGRESS_NEEDS),
+        needs=("tc", "device", "rate down", "sch_cake", *INGRESS_NEEDS),
         keys={f"link.{DEVICE}.reverse.queue": SHAPE_DOWN},
     ),
     Cure(
@@ -183,7 +183,7 @@ RECIPES: tuple[Cure, ...] = (
         "cake bandwidth {down} ingress",
         undo="tc qdisc del dev $WAN root; tc qdisc del dev $WAN clsact; ip link del ub_down",
         openwrt=_sqm("cake", "piece_of_cake.qos"),
-        needs=("rate",),
+        needs=("rate up", "rate down"),
         keys={f"link.{ROUTER}.queue": SHAPE_UP, f"link.{ROUTER}.reverse.queue": SHAPE_DOWN},
     ),
     Cure(
@@ -197,7 +197,7 @@ RECIPES: tuple[Cure, ...] = (
         "tc qdisc add dev ub_down parent 1:1 fq_codel",
         undo="tc qdisc del dev $WAN root; tc qdisc del dev $WAN clsact; ip link del ub_down",
         openwrt=_sqm("fq_codel", "simple.qos"),
-        needs=("rate",),
+        needs=("rate up", "rate down"),
         keys={
             f"link.{ROUTER}.rate": "{up}",
             f"link.{ROUTER}.queue": {"kind": "fq_codel"},
@@ -209,15 +209,15 @@ RECIPES: tuple[Cure, ...] = (
 """Cures that no mechanism of the catalogue brings."""
 
 
-def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgroup: str | None = None) -> list[Cure]:
+def cures(computer: Computer, up_bps: float | str, down_bps: float | str, cgroup: str | None = None) -> list[Cure]:
     """List the cures of a line for this computer, and those for its router.
 
     Parameters
     ----------
     computer : Computer
         The abilities of this computer.
-    up_bps, down_bps : float or None
-        The rates of the line, from which shapers take a part; None where the rate varies.
+    up_bps, down_bps : float or str
+        The rates of the line, from which shapers take a part; or the reason why no shaper suits that direction.
     cgroup : str, optional
         The control group of the program that uploads: congestion controls are then for its connections only.
 
@@ -236,16 +236,17 @@ def cures(computer: Computer, up_bps: float | None, down_bps: float | None, cgro
         **computer.has,
         "device": computer.device is not None,
         "restorable": computer.discipline in (None, *qdiscs.RESTORABLE),
-        "rate": None not in rates.values(),
+        **{f"rate {way}": not isinstance(rate, str) for way, rate in rates.items()},
     }
     recipes = [*_controls(computer, is_per_program=cgroup is not None), *_at_devices(), *RECIPES]
-    found = [_for(recipe, words, has, computer.lacks) for recipe in recipes]
+    unshaped = {f"rate {way}": rate for way, rate in rates.items() if isinstance(rate, str)}
+    found = [_for(recipe, words, has, computer.lacks, unshaped) for recipe in recipes]
     return [_as_root(cure) for cure in found] if computer.is_root else found
 
 
-def _kbit(rate_bps: float | None, way: str) -> str:
-    """Write the shaped rate of a direction; a placeholder where the rate varies."""
-    return "RATE" if rate_bps is None else f"{max(1, int(rate_bps * SHAPED[way] / 1e3))}kbit"
+def _kbit(rate_bps: float | str, way: str) -> str:
+    """Write the shaped rate of a direction; a placeholder where no shaper suits it."""
+    return "RATE" if isinstance(rate_bps, str) else f"{max(1, int(rate_bps * SHAPED[way] / 1e3))}kbit"
 
 
 def _restores(computer: Computer) -> str:
@@ -314,7 +315,7 @@ def _at_devices() -> Iterator[Cure]:
             reaches="uploads",
             command=f"sudo unbloat load {name} --dev {{device}} --rate {{up}}",
             undo=f"sudo unbloat unload {name} --dev {{device}}",
-            needs=("device", "restorable", "rate", "loading", "load --dev"),
+            needs=("device", "restorable", "rate up", "loading", "load --dev"),
             keys={
                 f"link.{DEVICE}.rate": "{up}",
                 f"link.{DEVICE}.queue": {"kind": "prio", "bands": 3, "limit": "1000p"},
@@ -323,18 +324,24 @@ def _at_devices() -> Iterator[Cure]:
         )
 
 
-def _for(recipe: Cure, words: Mapping[str, str], has: Mapping[str, bool | None], lacks: Mapping[str, str]) -> Cure:
-    """Fill a recipe in for a computer and a line."""
+def _for(
+    recipe: Cure,
+    words: Mapping[str, str],
+    has: Mapping[str, bool | None],
+    lacks: Mapping[str, str],
+    unshaped: Mapping[str, str],
+) -> Cure:
+    """Fill a recipe in for a computer and a line; `unshaped` says why needed rates are missing."""
     missing = tuple(lacks.get(need, NEEDS[need]) for need in recipe.needs if has.get(need) is False)
     unknown = tuple(NEEDS[need] for need in recipe.needs if has.get(need) is None)
-    without_rate = "rate" in recipe.needs and not has["rate"]
+    why_not = next((unshaped[need] for need in recipe.needs if need in unshaped), "")
     return replace(
         recipe,
         command=_filled(recipe.command, words),
         undo=_filled(recipe.undo, words),
         openwrt=_filled(recipe.openwrt, words),
-        keys=None if without_rate or recipe.keys is None else _filled(recipe.keys, words),
-        why_not="the line's rate varies, and the cure needs a fixed one" if without_rate else recipe.why_not,
+        keys=None if why_not or recipe.keys is None else _filled(recipe.keys, words),
+        why_not=why_not or recipe.why_not,
         missing=missing,
         unknown=unknown if recipe.where == "host" else (),
     )

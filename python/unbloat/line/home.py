@@ -29,6 +29,8 @@ LOADS: dict[str, tuple[str, ...]] = {
 """The bulk transfers of each load."""
 Way = Literal["up", "down"]
 WAYS: tuple[Way, ...] = ("up", "down")
+LINK: Mapping[Way, str] = {"up": f"link.{LINE}.", "down": f"link.{LINE}.reverse."}
+"""The beginnings of the keys of each direction of the line."""
 NEIGHBOUR, THEIR_DEVICE = "neighbour", "their_device"
 """The other computer of a home, and its link to the router."""
 BESIDE: Flow = {"host": NEIGHBOUR, "path": [THEIR_DEVICE, ROUTER, LINE]}
@@ -252,14 +254,10 @@ def draw(home: Home, ranges: Ranges, number: int) -> Draw:
     return Draw(keys, uploads, downloads, number + 1, place)
 
 
-def _directions(home: Home) -> tuple[tuple[str, Mapping[str, Any]], ...]:
-    """Return the head of the keys of each direction, and its table."""
-    return (f"link.{LINE}.", home.table("up")), (f"link.{LINE}.reverse.", home.table("down"))
-
-
 def _key_of(home: Home, key: str) -> str | None:
     """Return the key that a range is for: a policer's rate is that of its line; a rate that varies has none."""
-    for head, table in _directions(home):
+    for way, head in LINK.items():
+        table = home.table(way)
         if key == f"{head}rate":
             return None if "rates" in table else f"{head}policer.rate" if "policer" in table else key
     return key
@@ -267,8 +265,8 @@ def _key_of(home: Home, key: str) -> str | None:
 
 def _in_packets(home: Home, key: str, value: object) -> object:
     """Return the limit of a queue in full packets if the line's queue counts packets; other values as they are."""
-    for head, table in _directions(home):
-        queue = table.get("queue")
+    for way, head in LINK.items():
+        queue = home.table(way).get("queue")
         own = queue.get("limit") if isinstance(queue, Mapping) else None
         if key == f"{head}queue.limit" and own is not None and _quantity(own)[0] == "packets":
             unit, size = _quantity(value)
