@@ -15,7 +15,8 @@ fitted line itself.
   Throughput that they give up beside those of the neighbour is *yielding*, which a program that is cured alone may do.
 * Score (`trials.py`): the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the
   yielding. A cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`,
-  and most draws agree.
+  and most draws agree. Of the best cures whose scores are alike, the one that costs least leads.
+* Shapers need a rate that is constant and known (`_shaped_rate`).
 * `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
   `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
 * Pairs: the best cures of either direction also run together.

@@ -424,11 +424,18 @@ class Fitter:
         """
         direction, side = measured.direction, best.side
         span = self._ranges[direction].get("queue.limit")
-        if span is None or span[1] is not None or is_open(side, measured):
+        if span is None or span[1] is not None:
             return best
-        larger = replace(side, buffer_bytes=OPEN * side.buffer_bytes)
-        median = [self._median_score(line, phase, measured, each) for each in (side, larger)]
-        return replace(best, side=larger) if median[1] <= median[0] + CHANCE else best
+        larger = side if is_open(side, measured) else replace(side, buffer_bytes=OPEN * side.buffer_bytes)
+        if side.loss_percent and math.isfinite(measured.retransmitted):
+            # A buffer that never overflows loses nothing, so all losses are random ones.
+            larger = replace(larger, loss_percent=100 * measured.retransmitted)
+        scores = [self._median_score(line, phase, measured, each) for each in (side, larger)]
+        if larger == side or scores[1] > scores[0] + CHANCE:
+            return best
+        if larger.loss_percent:
+            self._ranges[direction]["loss"] = loss_range(larger, measured)
+        return replace(best, side=larger)
 
     def _median_score(self, line: Line, phase: PhaseName, measured: View, side: Side) -> float:
         """Return the median score of replicas of a side; infinite if none carries data."""
