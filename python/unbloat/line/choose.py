@@ -477,7 +477,7 @@ def _best(ordered: Sequence[Cure], count: int) -> list[Cure]:
 
 
 def _in_order(found: Sequence[Ranked], most: int) -> list[Ranked]:
-    """Order cures by their scores, those with most draws first; the cheapest of the best, where these are alike, leads."""
+    """Order cures by their scores, those with most draws first; the cheapest of those that are like the best leads."""
     ordered = sorted(found, key=lambda each: (each.draws < most, -each.score))
     alike = [each for each in ordered if each.draws == ordered[0].draws and each.score > ordered[0].score - ALIKE]
     cheapest = min(alike, key=lambda each: each.cost_percent, default=None)
