@@ -86,6 +86,15 @@ def test_a_request_on_a_new_connection_takes_longer_where_a_full_queue_drops_its
     assert found["up"]["new_ms"] == pytest.approx(20.2 + 50.7 + repeated_ms, rel=0.1)
 
 
+def test_a_packet_that_a_full_queue_drops_does_not_wait() -> None:
+    up = QUEUES["up"]
+    is_full = abs(up.time_s - BEGAN_S - 10) < 0.7
+    # The queue is as long as its room for 1.4 of the last 2 s.
+    long = replace(up, is_full=is_full, waiting_bytes=np.where(is_full, 90_000.0, up.waiting_bytes))
+    found = waits_of_queues({**QUEUES, "up": long}, PHASES, BEGAN_S, truth_of("fifo"), NO_TIMES)
+    assert found["up"]["median_ms"] == pytest.approx(50, abs=1)
+
+
 def test_packets_tell_what_requests_on_loaded_connections_take() -> None:
     at_s = BEGAN_S + np.arange(0, 11, 0.02)
     times = pd.concat(

@@ -55,6 +55,14 @@ class Queue:
     is_full: Flags | None = None
     """Whether a small packet that arrives at each step is dropped; None if the queue does not drop at its tail."""
 
+    def drops_at(self, at_s: Numbers) -> Flags:
+        """Return which small packets that arrive at these times meet a full queue."""
+        import numpy as np
+
+        steps = np.searchsorted(self.time_s, at_s).clip(max=len(self.time_s) - 1)
+        found: Flags = np.zeros(len(at_s), bool) if self.is_full is None else self.is_full[steps]
+        return found
+
     def left_s(self, waits_ms: Numbers, sent_s: Numbers, again_s: Numbers | float) -> Numbers:
         """Return when small packets that TCP sends at these times have left the queue.
 
@@ -62,31 +70,38 @@ class Queue:
         """
         import numpy as np
 
-        for _ in range(TRIES - 1 if self.is_full is not None else 0):
-            steps = np.searchsorted(self.time_s, sent_s).clip(max=len(self.time_s) - 1)
-            sent_s = sent_s + np.where(self.is_full[steps], again_s, 0.0)
+        for _ in range(TRIES - 1):
+            sent_s = sent_s + np.where(self.drops_at(sent_s), again_s, 0.0)
             again_s = 2 * again_s
         left: Numbers = sent_s + np.interp(sent_s, self.time_s, waits_ms) / 1e3
         return left
 
     def waits_ms(self, kind: str) -> Numbers:
-        """Return how long a sparse packet that arrives at each step waits.
+        """Return how long a small packet that arrives at each step waits until the link is free for it.
 
-        The bytes before it leave first, or are dropped from the head. The packet in transmission takes its rest, which
-        is half a packet in the mean.
+        The bytes before it leave first, or are dropped from the head. The last of them has left the queue when its
+        transmission begins, which is in the middle of a step in the mean if a packet takes longer than the step.
         """
         import numpy as np
 
         capacity = np.maximum(self.capacity_mbps, 1e-3)
-        is_busy = self.waiting_bytes > 0
-        rest = np.where(is_busy, PACKET_BYTES / 2 * 8e-3 / capacity, 0.0)
         gone = self.sent_bytes + (self.drops * PACKET_BYTES if kind == "drophead" else 0)
         until = gone + self.waiting_bytes
         # Several steps may pass before the next byte leaves: the first of equal sums is the time.
-        left_s = np.interp(until, gone + np.arange(len(gone)) * 1e-9, self.time_s, right=math.nan)
-        waits = 1e3 * (left_s - self.time_s)
-        waits = np.where(np.isfinite(waits), waits, self.waiting_bytes * 8e-3 / capacity)
-        return np.where(is_busy, waits, 0.0) + rest
+        begins_s = np.interp(until, gone + np.arange(len(gone)) * 1e-9, self.time_s)
+        # Half a byte is less than any packet, and more than the rounding of the sums.
+        steps = np.searchsorted(gone, until - 0.5)
+        last = steps.clip(max=len(gone) - 1)
+        sizes = np.diff(self.sent_bytes, prepend=0.0)[last]
+        packet_ms = np.minimum(sizes, PACKET_BYTES) * 8e-3 / capacity[last]
+        step_ms = 1e3 * float(np.median(np.diff(self.time_s)))
+        rest_ms = packet_ms - np.minimum(packet_ms, step_ms) / 2
+        # An empty queue does not say whether a packet is in transmission; the share of busy time does.
+        is_known = (self.waiting_bytes > 0) | (packet_ms > step_ms)
+        rest_ms *= np.where(is_known, 1.0, np.minimum(1.0, sizes * 8e-3 / capacity[last] / step_ms))
+        waits_ms = np.maximum(1e3 * (begins_s - self.time_s) + rest_ms, 0.0)
+        found: Numbers = np.where(steps < len(gone), waits_ms, self.waiting_bytes * 8e-3 / capacity)
+        return found
 
 
 def read_queues(file: Path, link: Mapping[str, Any] | None = None) -> dict[str, Queue]:
@@ -171,7 +186,10 @@ def waits_of_queues(
         grid = began_s + np.arange(late_s, stop_s, STEP_S)
         sums = both_ms(queues, waits, grid)
         filled = {way: _dropped(queues[way], began_s + start_s, began_s + stop_s) for way in WAYS}
-        found[phase] = _waits(sums, filled["up"], filled["down"])
+        # A packet that is dropped does not wait.
+        there_s = grid + np.interp(grid, queues["up"].time_s, waits["up"]) / 1e3
+        gets_through = ~(queues["up"].drops_at(grid) | queues["down"].drops_at(there_s))
+        found[phase] = _waits(sums[gets_through] if gets_through.any() else sums, filled["up"], filled["down"])
         again_s = DATA_AGAIN_S + 2e-3 * (base_ms + sums)
         syn_ms, data_ms = (_exchanges_ms(queues, waits, grid, base_ms, each) for each in (SYN_AGAIN_S, again_s))
         # The handshakes of TCP and TLS, and the request itself.
