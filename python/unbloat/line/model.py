@@ -50,16 +50,16 @@ HEADERS = PACKET_BYTES / PAYLOAD_BYTES
 """Bytes that the line carries for each byte of payload."""
 LOAD: dict[PhaseName, tuple[Direction, ...]] = {"idle": (), "down": ("down",), "up": ("up",), "both": ("down", "up")}
 """The directions that carry load in each phase."""
-FOREIGN_BYTES, FOREIGN_SHARE = 1500, 0.02
-"""The bytes of a request on a new connection in one direction, and the share of the slower one for such requests."""
-OWN_BYTES, OWN_SHARE = 120, 0.04
-"""The bytes of a request on a loaded connection in one direction, and the share for such requests."""
+FOREIGN_BYTES, FOREIGN_SHARE, FOREIGN_PAUSE_S = 1500, 0.05, 0.04
+"""The bytes of a request on a new connection in one direction, the share of the slower one, and the least pause."""
+OWN_BYTES, OWN_SHARE, OWN_PAUSE_S = 120, 0.01, 0.02
+"""These numbers of requests on loaded connections."""
 LEAST_RATIO, LEAST_BPS = 0.2, 250e3
 """A direction that nothing has loaded yet counts as so much slower than the other, but as fast as nearly all lines."""
 FIRST_ASKED_S = 0.25
 """When the first requests of a phase are sent."""
-LEAST_PAUSE_S, MOST_PAUSE_S = 0.02, 3.0
-"""The least and the longest time between two requests of a kind."""
+MOST_PAUSE_S = 3.0
+"""The longest time between two requests of a kind."""
 UNKNOWN_PAUSE_S = 0.2
 """The time between requests while the rate is unknown."""
 IDLE_PAUSE_S = 0.5
@@ -579,15 +579,15 @@ class _Phase:
             for name, value in zip(rows, (self._phase, kind, self._start_s + at_s, *times_ms), strict=True):
                 rows[name].append(value)
 
-        ticks = np.arange(FIRST_ASKED_S, self._load_s, LEAST_PAUSE_S)
+        ticks = np.arange(FIRST_ASKED_S, self._load_s, OWN_PAUSE_S)
         slower_bps = self._slower_bps(ticks)
-        for at_s in self._asked(ticks, slower_bps, FOREIGN_BYTES, FOREIGN_SHARE):
+        for at_s in self._asked(ticks, slower_bps, FOREIGN_BYTES / FOREIGN_SHARE, FOREIGN_PAUSE_S):
             times_ms: list[float] = []
             for _ in range(3):
                 begin_s = at_s + sum(times_ms) / 1e3
                 times_ms.append(float(np.interp(begin_s, sent[known], rtt[known])) if known.any() else math.nan)
             add("foreign", at_s, *times_ms)
-        for number, at_s in enumerate(self._asked(ticks, slower_bps, OWN_BYTES, OWN_SHARE)):
+        for number, at_s in enumerate(self._asked(ticks, slower_bps, OWN_BYTES / OWN_SHARE, OWN_PAUSE_S)):
             opened = [stream for (_, start), stream in zip(self._flows, self.streams, strict=False) if start <= at_s]
             if opened:
                 took_ms = opened[number % len(opened)].delays_ms(np.array([at_s]))[0]
@@ -610,11 +610,11 @@ class _Phase:
             slower = np.maximum(LEAST_RATIO * slower, np.minimum(slower, LEAST_BPS))
         return slower
 
-    def _asked(self, at_s: Numbers, slower_bps: Numbers, each_bytes: int, share: float) -> Iterator[float]:
-        """Yield when requests of a kind are sent: so often that they take a share of the slower direction."""
+    def _asked(self, at_s: Numbers, slower_bps: Numbers, carried: float, least_s: float) -> Iterator[float]:
+        """Yield when requests of a kind are sent: one in the time that the slower direction takes for these bytes."""
         import numpy as np
 
-        pauses = np.clip(each_bytes * 8 / (share * np.maximum(slower_bps, 1.0)), LEAST_PAUSE_S, MOST_PAUSE_S)
+        pauses = np.clip(carried * 8 / np.maximum(slower_bps, 1.0), least_s, MOST_PAUSE_S)
         pauses = np.where(slower_bps > 0, pauses, UNKNOWN_PAUSE_S)
         if self._phase == "idle":
             pauses = np.full(len(at_s), IDLE_PAUSE_S)

@@ -4,6 +4,7 @@ use super::error::Error;
 use super::server_name::Url;
 use crate::unsent::limit_unsent;
 use bytes::Bytes;
+use h2::RecvStream;
 use h2::client::{Connection, SendRequest};
 use http::{Method, Request, StatusCode};
 use nix::sys::socket::{setsockopt, sockopt};
@@ -207,13 +208,27 @@ impl Drop for Session {
 }
 
 /// Fetches a small object over a connection; returns its status and its first bytes.
-pub(super) async fn get(requests: SendRequest<Bytes>, url: &Url) -> io::Result<(StatusCode, Vec<u8>)> {
+async fn get(requests: SendRequest<Bytes>, url: &Url) -> io::Result<(StatusCode, Vec<u8>)> {
+    let (status, body) = ask(requests, url).await?;
+    Ok((status, read(body).await?))
+}
+
+/// Asks for a small object over a connection; returns the head of the answer, and its body, which is yet to come.
+///
+/// A connection that carries load may have used up the window of HTTP/2. That holds back bodies, but no heads.
+pub(super) async fn ask(requests: SendRequest<Bytes>, url: &Url) -> io::Result<(StatusCode, RecvStream)> {
     within(ANSWER, async {
         let mut requests = requests.ready().await.map_err(io::Error::other)?;
         let (answer, _) = requests.send_request(request(Method::GET, url)?, true).map_err(io::Error::other)?;
         let answer = answer.await.map_err(io::Error::other)?;
-        let status = answer.status();
-        let mut body = answer.into_body();
+        Ok((answer.status(), answer.into_body()))
+    })
+    .await
+}
+
+/// Reads the first bytes of an answer.
+pub(super) async fn read(mut body: RecvStream) -> io::Result<Vec<u8>> {
+    within(ANSWER, async {
         let mut content = Vec::new();
         while let Some(chunk) = body.data().await {
             let chunk = chunk.map_err(io::Error::other)?;
@@ -223,7 +238,7 @@ pub(super) async fn get(requests: SendRequest<Bytes>, url: &Url) -> io::Result<(
                 break;
             }
         }
-        Ok((status, content))
+        Ok(content)
     })
     .await
 }
@@ -262,15 +277,43 @@ mod tests {
     use crate::limits::Limits;
     use crate::{Config, Identity, Server};
 
-    #[test]
-    fn the_far_end_sends_frames_of_a_segment_while_the_rate_is_unknown() {
+    /// Starts a far end; returns it with the address of one of its objects.
+    fn far_end(object: &str) -> (Server, Url) {
         let identity = Identity::SelfSigned(vec!["localhost".into()]);
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         let config = Config { address, limits: Limits::default(), controls: Vec::new(), identity };
         let server = Server::start(config).unwrap();
-        let url = Url::parse(&format!("https://{}/large", server.address())).unwrap();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
-        let first = runtime.block_on(async {
+        let url = Url::parse(&format!("https://{}/{object}", server.address())).unwrap();
+        (server, url)
+    }
+
+    fn run<T>(future: impl Future<Output = T>) -> T {
+        tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(future)
+    }
+
+    #[test]
+    fn a_window_that_a_download_has_used_up_holds_back_no_head() {
+        const WINDOW: u32 = 65_535;
+        let (server, url) = far_end("large");
+        let (status, body) = run(async {
+            let session = Session::open(server.address(), &url.host, &Tls::new().unwrap(), WINDOW).await.unwrap();
+            let (_, mut large) = ask(session.requests.clone(), &url).await.unwrap();
+            let mut come = 0;
+            while come < WINDOW as usize {
+                come += large.data().await.unwrap().unwrap().len();
+            }
+            let small = Url { path: "/small".into(), ..url };
+            let (status, mut body) = ask(session.requests.clone(), &small).await.unwrap();
+            (status, tokio::time::timeout(Duration::from_millis(1), body.data()).await)
+        });
+        assert_eq!(status, StatusCode::OK);
+        assert!(body.is_err(), "the body waits for the window");
+    }
+
+    #[test]
+    fn the_far_end_sends_frames_of_a_segment_while_the_rate_is_unknown() {
+        let (server, url) = far_end("large");
+        let first = run(async {
             let session = Session::open(server.address(), &url.host, &Tls::new().unwrap(), 65_535).await.unwrap();
             let (answer, _) = session.requests.clone().send_request(request(Method::GET, &url).unwrap(), true).unwrap();
             answer.await.unwrap().into_body().data().await.unwrap().unwrap().len()

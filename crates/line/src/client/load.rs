@@ -237,6 +237,9 @@ async fn upload(
                 tokio::time::sleep(Duration::from_millis(20)).await;
                 continue;
             }
+            if let Some(gate) = &gate {
+                gate.pass(length);
+            }
             body.send_data(Bytes::from_static(&ZEROS[..length]), false).map_err(io::Error::other)?;
         }
     };

@@ -193,6 +193,7 @@ impl Body for Zeros {
             return Poll::Ready(Some(Err(io::Error::other(refusal))));
         }
         self.left -= length;
+        self.gate.pass(length as usize);
         Poll::Ready(Some(Ok(Frame::data(Bytes::from_static(&ZEROS[..length as usize])))))
     }
 
