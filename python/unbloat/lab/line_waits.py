@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -79,8 +78,8 @@ class Queue:
     def waits_ms(self, kind: str) -> Numbers:
         """Return how long a small packet that arrives at each step waits until the link is free for it.
 
-        The bytes before it leave first, or are dropped from the head. The last of them has left the queue when its
-        transmission begins, which is in the middle of a step in the mean if a packet takes longer than the step.
+        The bytes before it leave first, or are dropped from the head. A packet has left the queue when its
+        transmission begins. If it takes longer than a step, that is in the middle of a step in the mean.
         """
         import numpy as np
 
