@@ -5,6 +5,7 @@ A stock Debian computer has the measured line. So the ranking is the same wherev
 
 from __future__ import annotations
 
+import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -17,9 +18,9 @@ from unbloat.lab.line_grades import Outcome
 from unbloat.lab.line_waits import WARM_UP
 from unbloat.lab.lines import Line
 from unbloat.line.applications import apps_named
-from unbloat.line.choose import BY_FAR, Choice, Ranked, choose
+from unbloat.line.choose import BY_FAR, MAY_BE_FASTER, VARIES, Choice, Ranked, choose
 from unbloat.line.computer import NEEDS, Computer
-from unbloat.line.cures import Cure, Reaches
+from unbloat.line.cures import Cure, Reaches, cures
 from unbloat.line.home import BESIDE, WAYS, Home, Way, draw, home_of
 from unbloat.line.model import plan_for
 from unbloat.line.trials import ALIKE, scores, trial
@@ -60,24 +61,31 @@ def ranking_of(choice: Choice) -> dict[str, Any]:
     return {"verdict": choice.verdict, "advice": choice.sentence, "cures": choice.json()}
 
 
-def scored(of: Line, choice: Choice) -> dict[str, float]:
+def scored(of: Line, fitted: Path, choice: Choice) -> dict[str, float]:
     """Score the cures of a choice on the true line, as they would be loaded.
 
-    A cure of this computer stands beside a router's less the lead that a router needs to be advised.
+    Shapers that were not tried, because the rate is not known well enough, shape below the fitted rates. A cure of this
+    computer stands beside a router's less the lead that a router needs to be advised.
     """
     simulated = [each for each in choice.cures if each.draws and each.cure]
     by_name = {each.name: each.cure for each in simulated if each.cure}
+    home = home_of(fitted, (), DEBIAN.cc)
+    up_bps, down_bps = (home.rate_bps(way) or math.nan for way in WAYS)
+    if not math.isnan(up_bps + down_bps):
+        untried = {each.name for each in choice.cures if each.not_simulated in (VARIES, MAY_BE_FASTER)}
+        every = cures(DEBIAN, up_bps, down_bps)
+        by_name |= {cure.name: cure for cure in every if cure.name in untried and cure.can_load is not False}
     scenario = tomllib.loads(of.text)
 
-    def found_in(cures: Sequence[Cure], draws: int) -> dict[str, float]:
-        return scores(scenario, cures, WANTED, others=others(of), draws=draws)
+    def found_in(some: Sequence[Cure], draws: int) -> dict[str, float]:
+        return scores(scenario, some, WANTED, others=others(of), draws=draws)
 
     found = found_in(list(by_name.values()), DRAWS)
     best = sorted(by_name, key=lambda name: -found.get(name, -1.0))[:MOST_BEST]
     finalists = dict.fromkeys([*best, *({choice.best.name} & by_name.keys())])
     found |= found_in([by_name[name] for name in finalists], MORE_DRAWS)
     handicap = BY_FAR if choice.verdict == "host" else 0.0
-    at_routers = {each.name for each in simulated if each.where == "router"}
+    at_routers = {name for name, cure in by_name.items() if cure.where == "router"}
     return {name: round(score - handicap * (name in at_routers), 4) for name, score in found.items()}
 
 
@@ -88,9 +96,9 @@ def others(of: Line) -> list[dict[str, Any]]:
     ]
 
 
-def outcome_of_cures(of: Line, choice: Choice) -> Outcome:
+def outcome_of_cures(of: Line, fitted: Path, choice: Choice) -> Outcome:
     """Return what the goal on the chosen cure is graded by."""
-    return {"scores": scored(of, choice), "alike": ALIKE}
+    return {"scores": scored(of, fitted, choice), "alike": ALIKE}
 
 
 # ---------------------------------------------------------------- The fall in loaded delay
