@@ -52,6 +52,21 @@ def test_a_download_s_requests_take_until_all_before_them_has_come() -> None:
     assert found["delay_ms"].max() == pytest.approx(1e3 * (again_s - lost * STEP_S) - 20, abs=15)
 
 
+def test_a_port_may_have_several_connections() -> None:
+    def upload(start_s: float, first: int) -> list[Segment]:
+        opening = Segment(start_s, True, PORT, first - 1, 0, 0, None, opens=True)
+        sent = [
+            Segment(start_s + 1 + number * STEP_S, True, PORT, first + number * PAYLOAD, PAYLOAD, 1, None)
+            for number in range(COUNT)
+        ]
+        answers = [Segment(each.time_s + 0.04, False, PORT, 1, 0, each.number + PAYLOAD, 5) for each in sent]
+        return [opening, *sorted([*sent, *answers], key=lambda each: each.time_s)]
+
+    found = table([*upload(0.0, 7), *upload(20.0, 1 << 30)])
+    assert found["delay_ms"].max() < 60
+    assert found["time_s"].between(4.1, 20.9).sum() == 0
+
+
 def test_what_carries_little_is_no_load() -> None:
     assert table([Segment(1.0, True, PORT, 1, 500, 1, None)]).empty
 
@@ -77,5 +92,7 @@ def test_a_packet_is_read_from_its_headers() -> None:
     tcp = struct.pack(">HHIIBBHHH", 443, PORT, 1000, 2000, (20 + len(options)) // 4 << 4, 16, 0, 0, 0) + options
     ip = struct.pack(">BBHHHBBH4s4s", 0x45, 0, 20 + len(tcp) + 100, 0, 0, 64, 6, 0, bytes(4), bytes(4))
     assert segment(1.5, False, ip + tcp) == Segment(1.5, False, PORT, 1000, 100, 2000, 77)
+    opening = segment(1.5, False, ip + tcp[:13] + b"\x02" + tcp[14:])
+    assert opening and opening.opens
     assert segment(1.5, False, ip[:9] + b"\x11" + ip[10:] + tcp) is None
     assert segment(1.5, False, b"\x65" + ip[1:] + tcp) is None

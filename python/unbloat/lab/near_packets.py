@@ -59,20 +59,21 @@ class Segment:
     """The acknowledged number."""
     ticks: int | None
     """The sender's timestamp."""
+    opens: bool = False
+    """A connection begins, perhaps on a port that an earlier one had."""
 
 
 def segment(time_s: float, is_out: bool, packet: bytes) -> Segment | None:
-    """Read an IPv4 packet, of which the headers suffice; None if it has no TCP, or opens a connection."""
+    """Read an IPv4 packet, of which the headers suffice; None if it has no TCP."""
     ip_bytes = (packet[0] & 15) * 4
     if packet[0] >> 4 != 4 or packet[9] != TCP or len(packet) < ip_bytes + 20:
         return None
     total = int.from_bytes(packet[2:4], "big")
     source, target, number, answer, offset, flags = struct.unpack_from(">HHIIBB", packet, ip_bytes)
     head = (offset >> 4) * 4
-    if flags & SYN:
-        return None
     ticks = _timestamp(packet[ip_bytes + 20 : ip_bytes + head])
-    return Segment(time_s, is_out, source if is_out else target, number, total - ip_bytes - head, answer, ticks)
+    port, payload = source if is_out else target, total - ip_bytes - head
+    return Segment(time_s, is_out, port, number, payload, answer, ticks, opens=bool(flags & SYN))
 
 
 def _timestamp(options: bytes) -> int | None:
@@ -151,11 +152,19 @@ def times_of(segments: Iterable[Segment]) -> Iterator[Times]:
     # Pandas would take longer to load in a guest than all the rest.
     import numpy as np
 
-    up: dict[int, _Half] = {}
-    down: dict[int, _Half] = {}
+    up: list[_Half] = []
+    down: list[_Half] = []
+    places: dict[int, int] = {}
     apart_s = np.inf
     for each in segments:
-        out, back = up.setdefault(each.port, _Half()), down.setdefault(each.port, _Half())
+        if each.opens:
+            places.pop(each.port, None)
+            continue
+        if each.port not in places:
+            places[each.port] = len(up)
+            up.append(_Half())
+            down.append(_Half())
+        out, back = (halves[places[each.port]] for halves in (up, down))
         if each.is_out:
             end = out.place(each.number) + each.payload
             if each.payload:
@@ -170,7 +179,7 @@ def times_of(segments: Iterable[Segment]) -> Iterator[Times]:
             back.sends((each.ticks + 0.5) * TICK_S, start + each.payload)
             back.arrives(each.time_s, start, start + each.payload)
     for direction, halves, clock_s in (("up", up, 0.0), ("down", down, apart_s)):
-        for half in halves.values():
+        for half in halves:
             if not half.ends or half.ends[-1] < LOAD_BYTES or not half.positions:
                 continue
             stream = half.stream()
