@@ -64,7 +64,7 @@ def test_the_waits_of_a_fifo_are_those_of_its_bytes() -> None:
 
 def test_tcp_sends_small_packets_again_that_meet_a_full_queue() -> None:
     queue = queue_of(2, 5, 80_000)
-    early = replace(queue, is_full=queue.time_s < START_S + 0.5)
+    early = replace(queue, drop_share=(queue.time_s < START_S + 0.5).astype(float))
     sent_s = START_S + np.array([0.2, 0.7])
     idle_ms = np.zeros(len(queue.time_s))
     assert list(early.left_s(idle_ms, sent_s, 1.0) - START_S) == pytest.approx([1.2, 0.7])
@@ -73,24 +73,47 @@ def test_tcp_sends_small_packets_again_that_meet_a_full_queue() -> None:
     assert list(queue.left_s(idle_ms, sent_s, 0.2)) == list(sent_s)
 
 
+def test_tcp_sends_only_dropped_packets_again() -> None:
+    queue = replace(QUEUES["down"], drop_share=np.full(len(QUEUES["down"].time_s), 0.25))
+    sent_s = START_S + np.linspace(1, 5, 2000)
+    late_s = queue.left_s(np.zeros(len(queue.time_s)), sent_s, 1.0) - sent_s
+    assert set(late_s.round(6)) == {0.0, 1.0, 3.0, 7.0}
+    assert [float(np.mean(late_s > each)) for each in (0.5, 2.0)] == pytest.approx([0.25, 0.0625], abs=0.03)
+
+
 def test_a_request_on_a_new_connection_takes_longer_where_a_full_queue_drops_its_packets() -> None:
     phase = PHASES[PHASES["phase"] == "up"]
     found = waits_of_queues(QUEUES, phase, BEGAN_S, truth_of("fifo"), NO_TIMES)
     assert found["up"]["new_ms"] == pytest.approx(20.2 + 50.7, abs=1)
     up = QUEUES["up"]
     # A fifth of the packets of the last two seconds.
-    full = {**QUEUES, "up": replace(up, is_full=abs(up.time_s - BEGAN_S - 10) < 0.2)}
+    full = {**QUEUES, "up": replace(up, drop_share=(abs(up.time_s - BEGAN_S - 10) < 0.2).astype(float))}
     found = waits_of_queues(full, phase, BEGAN_S, truth_of("fifo"), NO_TIMES)
     # TCP repeats after 1 s when it connects, and after 0.2 s and two round trips later on.
     repeated_ms = (0.2 - 0.05) / 0.95 * (1000 + 2 * (200 + 2 * 70.9)) / 3
     assert found["up"]["new_ms"] == pytest.approx(20.2 + 50.7 + repeated_ms, rel=0.1)
 
 
+def test_what_leaves_from_the_head_tells_which_small_packets_are_dropped(tmp_path: Path) -> None:
+    head = "time_s,link,queue_bytes,queue_packets,drops,throughput_mbps,capacity_mbps"
+    # Packets of 1500 bytes: one waits behind one in transmission. Each second one is dropped instead of sent.
+    rows = [
+        f"{at / 100},{name},1500,1,{(at + 1) // 2},{1.2 * (at % 2 == 0)},1.2"
+        for at in range(9)
+        for name in ("line", "line.reverse")
+    ]
+    (tmp_path / "q.csv").write_text("\n".join([head, *rows]) + "\n")
+    share = read_queues(tmp_path / "q.csv", {"queue": {"kind": "drophead", "limit": "3000b"}})["up"].drop_share
+    assert share is not None
+    # A small packet that arrives comes to the head after the one that waits, and is the second to leave.
+    assert list(share[:6]) == [0.0, 1.0] * 3
+
+
 def test_a_packet_that_a_full_queue_drops_does_not_wait() -> None:
     up = QUEUES["up"]
     is_full = abs(up.time_s - BEGAN_S - 10) < 0.7
     # The queue is as long as its room for 1.4 of the last 2 s.
-    long = replace(up, is_full=is_full, waiting_bytes=np.where(is_full, 90_000.0, up.waiting_bytes))
+    long = replace(up, drop_share=is_full.astype(float), waiting_bytes=np.where(is_full, 90_000.0, up.waiting_bytes))
     found = waits_of_queues({**QUEUES, "up": long}, PHASES, BEGAN_S, truth_of("fifo"), NO_TIMES)
     assert found["up"]["median_ms"] == pytest.approx(50, abs=1)
 
@@ -182,13 +205,14 @@ def test_queues_are_read_from_a_file(tmp_path: Path) -> None:
     ]
     (tmp_path / "q.csv").write_text("\n".join([head, *rows]) + "\n")
 
-    def is_full(kind: str, limit: str) -> bool | None:
+    def drop_share(kind: str, limit: str) -> list[float] | None:
         queue = {"kind": kind, "limit": limit}
-        read = read_queues(tmp_path / "q.csv", {"queue": queue, "reverse": {"queue": queue}})["down"].is_full
-        return None if read is None else bool(read.all())
+        read = read_queues(tmp_path / "q.csv", {"queue": queue, "reverse": {"queue": queue}})["down"].drop_share
+        return None if read is None else list(read)
 
-    assert [is_full("droptail", limit) for limit in ("2p", "3p", "3059b", "3060b")] == [True, False, True, False]
-    assert is_full("drophead", "2p") is None
+    for limit, share in (("2p", 1.0), ("3p", 0.0), ("3059b", 1.0), ("3060b", 0.0)):
+        assert drop_share("droptail", limit) == [share] * 5
+    assert drop_share("pie", "2p") is None
     queues = read_queues(tmp_path / "q.csv")
     assert list(queues["up"].capacity_mbps) == list(queues["down"].capacity_mbps) == [8.0] * 5
     assert list(queues["up"].sent_bytes) == pytest.approx([0, 1e4, 2e4, 3e4, 4e4])

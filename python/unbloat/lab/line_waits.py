@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,7 @@ from unbloat.line.measurement import Measurement, PhaseName
 from unbloat.line.streams import Stream
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
     from unbloat.line.arrays import Flags, Numbers
@@ -34,6 +35,8 @@ DATA_AGAIN_S = 0.2
 """The time beyond two round trips after which TCP repeats a packet with nothing behind it (RFC 8985, Linux)."""
 TRIES = 4
 """The times that a packet is sent: after more, the client has given up."""
+SEED = 1
+"""Chooses which packets are dropped where the queue tells only their share."""
 COARSE_S, FINE_S = 0.05, 0.005
 """The steps in which the beginning of a measurement is searched."""
 WAYS = ("up", "down")
@@ -51,15 +54,17 @@ class Queue:
     sent_bytes: Numbers
     """Bytes transmitted so far."""
     capacity_mbps: Numbers
-    is_full: Flags | None = None
-    """Whether a small packet that arrives at each step is dropped; None if the queue does not drop at its tail."""
+    drop_share: Numbers | None = None
+    """The share of small packets arriving at each step that the queue drops; None if it does not tell."""
 
-    def drops_at(self, at_s: Numbers) -> Flags:
-        """Return which small packets that arrive at these times meet a full queue."""
+    def drops_at(self, at_s: Numbers, draw: np.random.Generator) -> Flags:
+        """Draw which small packets that arrive at these times are dropped."""
         import numpy as np
 
+        if self.drop_share is None:
+            return np.zeros(len(at_s), bool)
         steps = np.searchsorted(self.time_s, at_s).clip(max=len(self.time_s) - 1)
-        found: Flags = np.zeros(len(at_s), bool) if self.is_full is None else self.is_full[steps]
+        found: Flags = draw.random(len(at_s)) < self.drop_share[steps]
         return found
 
     def left_s(self, waits_ms: Numbers, sent_s: Numbers, again_s: Numbers | float) -> Numbers:
@@ -69,8 +74,11 @@ class Queue:
         """
         import numpy as np
 
+        draw = np.random.default_rng(SEED)
+        is_dropped = np.ones(len(sent_s), bool)
         for _ in range(TRIES - 1):
-            sent_s = sent_s + np.where(self.drops_at(sent_s), again_s, 0.0)
+            is_dropped &= self.drops_at(sent_s, draw)
+            sent_s = sent_s + np.where(is_dropped, again_s, 0.0)
             again_s = 2 * again_s
         left: Numbers = sent_s + np.interp(sent_s, self.time_s, waits_ms) / 1e3
         return left
@@ -117,23 +125,41 @@ def read_queues(file: Path, link: Mapping[str, Any] | None = None) -> dict[str, 
         steps = np.diff(time_s, prepend=time_s[0])
         # A radio has no capacity of its own: what it has carried at most stands in.
         capacity = mine["capacity_mbps"].fillna(mine["throughput_mbps"].quantile(0.95))
-        found[way] = Queue(
+        queue = Queue(
             time_s,
             mine["queue_bytes"].to_numpy(float),
             mine["drops"].to_numpy(float),
             np.cumsum(mine["throughput_mbps"].to_numpy(float) * steps) / 8e-6,
             capacity.to_numpy(float),
-            _is_full(mine, side.get("queue", {})),
         )
+        kept = side.get("queue", {})
+        match kept.get("kind"):
+            case "droptail":
+                found[way] = replace(queue, drop_share=_is_full(mine, kept["limit"]).astype(float))
+            case "drophead":
+                found[way] = replace(queue, drop_share=_dropped_from_head(queue))
+            case _:
+                found[way] = queue
     return found
 
 
-def _is_full(steps: pd.DataFrame, queue: Mapping[str, str]) -> Flags | None:
+def _is_full(steps: pd.DataFrame, limit: str) -> Flags:
     """Return at which steps a queue that drops at its tail has no room for a small packet."""
-    if queue.get("kind") != "droptail":
-        return None
-    most, unit = float(queue["limit"][:-1]), queue["limit"][-1]
+    most, unit = float(limit[:-1]), limit[-1]
     return (steps["queue_packets"] >= most if unit == "p" else steps["queue_bytes"] + SMALL_BYTES > most).to_numpy()
+
+
+def _dropped_from_head(queue: Queue) -> Numbers:
+    """Return the share of drops among the packets that leave after all that wait at each step."""
+    import numpy as np
+
+    gone = queue.sent_bytes + queue.drops * PACKET_BYTES
+    # The next packet leaves in the first step that has more bytes gone; half a byte is less than any packet.
+    turns = np.searchsorted(gone, gone + queue.waiting_bytes + 0.5).clip(max=len(gone) - 1)
+    drops = np.diff(queue.drops, prepend=0.0)[turns]
+    sent = np.ceil(np.diff(queue.sent_bytes, prepend=0.0)[turns] / PACKET_BYTES - 1e-6)
+    share: Numbers = np.where(queue.waiting_bytes > 0, drops / np.maximum(drops + sent, 1.0), 0.0)
+    return share
 
 
 def beginning(queues: Mapping[str, Queue], probes: pd.DataFrame, truth: Truth) -> float:
@@ -187,7 +213,8 @@ def waits_of_queues(
         filled = {way: _dropped(queues[way], began_s + start_s, began_s + stop_s) for way in WAYS}
         # A packet that is dropped does not wait.
         there_s = grid + np.interp(grid, queues["up"].time_s, waits["up"]) / 1e3
-        gets_through = ~(queues["up"].drops_at(grid) | queues["down"].drops_at(there_s))
+        draw = np.random.default_rng(SEED)
+        gets_through = ~(queues["up"].drops_at(grid, draw) | queues["down"].drops_at(there_s, draw))
         found[phase] = _waits(sums[gets_through] if gets_through.any() else sums, filled["up"], filled["down"])
         again_s = DATA_AGAIN_S + 2e-3 * (base_ms + sums)
         syn_ms, data_ms = (_exchanges_ms(queues, waits, grid, base_ms, each) for each in (SYN_AGAIN_S, again_s))
