@@ -50,9 +50,9 @@ HEADERS = PACKET_BYTES / PAYLOAD_BYTES
 """Bytes that the line carries for each byte of payload."""
 LOAD: dict[PhaseName, tuple[Direction, ...]] = {"idle": (), "down": ("down",), "up": ("up",), "both": ("down", "up")}
 """The directions that carry load in each phase."""
-FOREIGN_BYTES, FOREIGN_SHARE, FOREIGN_PAUSE_S = 1500, 0.05, 0.04
+FOREIGN_BYTES, FOREIGN_SHARE, FOREIGN_PAUSE_S = 1500, 0.03, 0.04
 """The bytes of a request on a new connection in one direction, the share of the slower one, and the least pause."""
-OWN_BYTES, OWN_SHARE, OWN_PAUSE_S = 120, 0.01, 0.02
+OWN_BYTES, OWN_SHARE, OWN_PAUSE_S = 120, 0.03, 0.02
 """These numbers of requests on loaded connections."""
 LEAST_RATIO, LEAST_BPS = 0.2, 250e3
 """A direction that nothing has loaded yet counts as so much slower than the other, but as fast as nearly all lines."""
