@@ -105,7 +105,7 @@ fn token(server: &Server) -> String {
 
 #[test]
 fn the_configuration_names_the_host_that_the_client_called() {
-    let answer = body(&get(&server(Limits::default()), "/.well-known/nq"));
+    let answer = body(&get(&server(Limits::WIDE), "/.well-known/nq"));
     assert_eq!(answer["version"], 1);
     assert_eq!(answer["urls"]["large_download_url"], "https://far.example:4043/large");
     assert_eq!(answer["urls"]["https_upload_url"], "https://far.example:4043/upload");
@@ -113,7 +113,7 @@ fn the_configuration_names_the_host_that_the_client_called() {
 
 #[test]
 fn small_is_a_byte_and_other_paths_are_refused() {
-    let server = server(Limits::default());
+    let server = server(Limits::WIDE);
     let small = get(&server, "/small");
     assert!(small.starts_with("HTTP/1.1 200") && small.ends_with("\r\n\r\n0"), "{small}");
     assert!(get(&server, "/other").starts_with("HTTP/1.1 404"));
@@ -125,13 +125,13 @@ fn an_upload_is_counted() {
     let content = "x".repeat(100_000);
     let request =
         format!("POST /upload HTTP/1.1\r\nHost: a\r\nContent-Length: 100000\r\nConnection: close\r\n\r\n{content}");
-    let answer = String::from_utf8(exchange(&server(Limits::default()), &request)).unwrap();
+    let answer = String::from_utf8(exchange(&server(Limits::WIDE), &request)).unwrap();
     assert_eq!(body(&answer)["bytes"], 100_000);
 }
 
 #[test]
 fn a_download_ends_at_the_limit() {
-    let limits = Limits { client_bytes: 1_000_000, ..Limits::default() };
+    let limits = Limits { client_bytes: 1_000_000, ..Limits::WIDE };
     let request = "GET /large HTTP/1.1\r\nHost: a\r\n\r\n";
     let got = exchange(&server(limits), request).len();
     assert!((400_000..1_001_000).contains(&got), "{got}");
@@ -139,7 +139,7 @@ fn a_download_ends_at_the_limit() {
 
 #[test]
 fn a_large_object_comes_only_with_a_control_that_is_allowed() {
-    let server = server(Limits { client_bytes: 500_000, ..Limits::default() });
+    let server = server(Limits { client_bytes: 500_000, ..Limits::WIDE });
     assert!(exchange(&server, "GET /large?cc=reno HTTP/1.1\r\nHost: a\r\n\r\n").len() > 100_000);
     let refused = get(&server, "/large?cc=vegas");
     assert!(refused.starts_with("HTTP/1.1 403"), "{refused}");
@@ -148,7 +148,7 @@ fn a_large_object_comes_only_with_a_control_that_is_allowed() {
 
 #[test]
 fn more_connections_than_allowed_are_closed() {
-    let server = server(Limits { client_connections: 1, ..Limits::default() });
+    let server = server(Limits { client_connections: 1, ..Limits::WIDE });
     let mut first = connect(&server);
     first.write_all(b"GET /small HTTP/1.1\r\nHost: a\r\n\r\n").unwrap();
     first.read_exact(&mut [0; 8]).unwrap();
@@ -164,7 +164,7 @@ fn refusal(server: &Server) -> String {
 
 #[test]
 fn a_probe_with_a_token_comes_back_with_times() {
-    let server = server(Limits::default());
+    let server = server(Limits::WIDE);
     let mut bytes = [0; SIZE];
     let hex = token(&server);
     for (at, byte) in bytes.iter_mut().enumerate() {
@@ -200,7 +200,7 @@ fn transfer(server: &Server, request: &str) -> (String, BufReader<TcpStream>) {
 
 #[test]
 fn a_transfer_has_the_congestion_control_that_was_asked_for() {
-    let server = server(Limits { client_bytes: 500_000, ..Limits::default() });
+    let server = server(Limits { client_bytes: 500_000, ..Limits::WIDE });
     let token = token(&server);
     let (line, mut data) = transfer(&server, &format!("unbloat1 {token} download reno"));
     assert_eq!(line, "ok reno\n");
@@ -210,7 +210,7 @@ fn a_transfer_has_the_congestion_control_that_was_asked_for() {
 
 #[test]
 fn a_transfer_without_a_right_gets_the_reason() {
-    let server = server(Limits::default());
+    let server = server(Limits::WIDE);
     let token = token(&server);
     let answer = |request: &str| transfer(&server, request).0;
     assert_eq!(answer("upload please"), "no valid request\n");
@@ -224,14 +224,14 @@ fn a_transfer_without_a_right_gets_the_reason() {
 
 #[test]
 fn a_server_that_ends_frees_its_ports() {
-    let first = server(Limits::default());
+    let first = server(Limits::WIDE);
     let address = first.address();
     let kept = connect(&first);
     drop(first);
     drop(kept);
     let config = Config {
         address,
-        limits: Limits::default(),
+        limits: Limits::WIDE,
         controls: Vec::new(),
         identity: Identity::SelfSigned(vec!["localhost".into()]),
     };

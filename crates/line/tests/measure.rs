@@ -38,7 +38,7 @@ fn go_on(_: Progress) -> ControlFlow<()> {
 
 #[test]
 fn a_measurement_has_all_phases_and_stays_within_its_budget() {
-    let server = far_end(Limits::default());
+    let server = far_end(Limits::WIDE);
     let measured = measure(&config(port_of(&server), 20_000_000), &mut go_on).unwrap();
     let bytes = measured.sent_bytes + measured.received_bytes;
     assert!((5_000_000..=20_000_000).contains(&bytes), "{bytes}");
@@ -61,7 +61,7 @@ fn a_measurement_has_all_phases_and_stays_within_its_budget() {
 
 #[test]
 fn a_far_end_sends_with_the_control_that_a_client_asks_for() {
-    let server = far_end(Limits::default());
+    let server = far_end(Limits::WIDE);
     let with = |cc: &str| {
         let mut config = config(port_of(&server), 5_000_000);
         config.phases = vec![Phase::Down];
@@ -75,7 +75,7 @@ fn a_far_end_sends_with_the_control_that_a_client_asks_for() {
 
 #[test]
 fn who_breaks_gets_what_was_measured() {
-    let server = far_end(Limits::default());
+    let server = far_end(Limits::WIDE);
     let mut seen = 0;
     let mut few = |_: Progress| {
         seen += 1;
@@ -88,7 +88,7 @@ fn who_breaks_gets_what_was_measured() {
 
 #[test]
 fn a_far_end_that_goes_away_leaves_what_was_measured() {
-    let mut server = Some(far_end(Limits::default()));
+    let mut server = Some(far_end(Limits::WIDE));
     let config = config(port_of(server.as_ref().unwrap()), 1_000_000_000);
     let mut stop = |now: Progress| {
         // A runtime cannot end within another one's task.
@@ -106,7 +106,7 @@ fn a_far_end_that_goes_away_leaves_what_was_measured() {
 
 #[test]
 fn a_limit_of_the_far_end_ends_the_measurement() {
-    let server = far_end(Limits { client_bytes: 2_000_000, ..Limits::default() });
+    let server = far_end(Limits { client_bytes: 2_000_000, ..Limits::WIDE });
     let measured = measure(&config(port_of(&server), 1_000_000_000), &mut go_on).unwrap();
     assert!(!measured.is_complete);
     assert!(measured.received_bytes < 3_000_000, "{}", measured.received_bytes);
@@ -132,7 +132,7 @@ fn without_udp(to: SocketAddr) -> SocketAddr {
 
 #[test]
 fn a_firewall_that_blocks_probes_leaves_the_handshakes() {
-    let server = far_end(Limits::default());
+    let server = far_end(Limits::WIDE);
     let between = without_udp(server.address());
     let mut config = config(between.port(), 10_000_000);
     config.server.host = between.ip().to_string();

@@ -281,7 +281,7 @@ mod tests {
     fn far_end(object: &str) -> (Server, Url) {
         let identity = Identity::SelfSigned(vec!["localhost".into()]);
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        let config = Config { address, limits: Limits::default(), controls: Vec::new(), identity };
+        let config = Config { address, limits: Limits::WIDE, controls: Vec::new(), identity };
         let server = Server::start(config).unwrap();
         let url = Url::parse(&format!("https://{}/{object}", server.address())).unwrap();
         (server, url)
