@@ -67,6 +67,7 @@ const OWN: Asking = Asking { bytes: 120, share: 0.03, least_s: 0.02 };
 
 /// Share of the budget for probes and requests.
 const ASIDE: f64 = 0.06;
+const _: () = assert!(FOREIGN.share + OWN.share <= ASIDE, "requests take no more than is set aside for them");
 
 /// Requests on new connections that may wait for their answers at a time.
 const MOST_FOREIGN: usize = 32;
@@ -638,11 +639,6 @@ mod tests {
         // 1500 bytes are 3 % of what 1 Mbit/s carries in 400 ms.
         assert_eq!([pause_ms([125e3, 0.0]), pause_ms([125e3, 125e3]), pause_ms([5e6, 125e3])], [1600, 400, 400]);
         assert_eq!([pause_ms([1e8, 1e8]), pause_ms([1e3, 1e3]), pause_ms([0.0, 0.0])], [40, 3000, 200]);
-    }
-
-    #[test]
-    fn requests_of_both_kinds_stay_within_what_is_set_aside() {
-        assert!(FOREIGN.share + OWN.share <= ASIDE);
     }
 
     #[test]
