@@ -103,6 +103,7 @@ class Fitter:
         self._notes: list[str] = []
         self._ranges: dict[Direction, dict[str, Range]] = {}
         self._spreads: dict[Direction, float] = {}
+        self._opened: dict[Direction, Side] = {}
         self.candidates: dict[Direction, dict[str, Candidate]] = {}
         """What was tried, by direction and class."""
         self.chosen: dict[Direction, Candidate] = {}
@@ -132,6 +133,9 @@ class Fitter:
             chosen[direction] = best
             kinds[direction] = best.side.kind if best.fits or best.score < 3 * ENOUGH else "unknown"
         line, kinds = self._together(line, kinds, chosen)
+        # Load both ways is compared with the room that was used, so the larger one comes last.
+        for direction, side in self._opened.items():
+            line = line.replaced(direction, buffer_bytes=side.buffer_bytes, loss_percent=side.loss_percent)
         self._say_what_differs(chosen, measured)
         residual = max((each.residual for each in chosen.values()), default=1.0)
         fits = not self._why_not and all(each.fits for each in chosen.values())
@@ -301,7 +305,9 @@ class Fitter:
             self._ranges[direction]["loss"] = loss_range(side, measured)
         if side.discipline == "policer":
             self._ranges[direction]["policer.burst"] = (side.burst_bytes * 0.7, side.burst_bytes * 1.4)
-        return self._with_open_room(line, phase, self._better(line, phase, best, side, measured), measured)
+        best = self._better(line, phase, best, side, measured)
+        self._open_room(line, phase, best, measured)
+        return best
 
     def _changing(
         self, line: Line, phase: PhaseName, measured: View, best: Candidate, replicas: Sequence[View]
@@ -416,8 +422,8 @@ class Fitter:
         score, residual = (float(np.median([pair[place] for pair in found])) for place in (0, 1))
         return Candidate(side, min(score, best.score + 0.2), residual, best.seen, best.usual)
 
-    def _with_open_room(self, line: Line, phase: PhaseName, best: Candidate, measured: View) -> Candidate:
-        """Return the candidate with more room than the load used, where that explains the measurement as well.
+    def _open_room(self, line: Line, phase: PhaseName, best: Candidate, measured: View) -> None:
+        """Note a side with more room than the load used, where that explains the measurement as well.
 
         With the room that was used at most, the next load may overflow the buffer, which the measured one did not. A
         cure would then seem to do less than it does.
@@ -425,17 +431,17 @@ class Fitter:
         direction, side = measured.direction, best.side
         span = self._ranges[direction].get("queue.limit")
         if span is None or span[1] is not None:
-            return best
+            return
         larger = side if is_open(side, measured) else replace(side, buffer_bytes=OPEN * side.buffer_bytes)
         if side.loss_percent and math.isfinite(measured.retransmitted):
             # A buffer that never overflows loses nothing, so all losses are random ones.
             larger = replace(larger, loss_percent=100 * measured.retransmitted)
         scores = [self._median_score(line, phase, measured, each) for each in (side, larger)]
         if larger == side or scores[1] > scores[0] + CHANCE:
-            return best
+            return
         if larger.loss_percent:
             self._ranges[direction]["loss"] = loss_range(larger, measured)
-        return replace(best, side=larger)
+        self._opened[direction] = larger
 
     def _median_score(self, line: Line, phase: PhaseName, measured: View, side: Side) -> float:
         """Return the median score of replicas of a side; infinite if none carries data."""
