@@ -6,11 +6,12 @@ from functools import cache
 import numpy as np
 import pytest
 from unbloat.line.evidence import Evidence, View, evidence_of
-from unbloat.line.fit import Fitter, fit
+from unbloat.line.fit import fit
 from unbloat.line.model import Discipline, Line, Plan, Side, noisy, simulate
 from unbloat.line.packet_times import rate_of_packets
 from unbloat.line.phase import Phase
 from unbloat.line.policers import loses_tokens, plausible_factor, policers
+from unbloat.line.repeats import Repeats
 from unbloat.line.stretches import rate_of_stretches
 
 PLAN = Plan(idle_s=2.0, down_s=8.0, up_s=8.0, both_s=0.0)
@@ -108,7 +109,7 @@ def test_simulations_that_are_compared_show_which_probes_wait(discipline: Discip
     """One series step held two probes: that of an idle moment seemed to wait, and the rate was a quarter too high."""
     two = Line(Side(0.3e6, 3000, discipline, in_packets=True), Side(2e6, 40e3), 0.15)
     of = evidence(two)
-    compared = Fitter(of, 1).simulated(two, "up", 100)["up"]
+    compared = Repeats(of, 1).once(two, "up", 100)["up"]
     assert up(of).use_bps == pytest.approx(0.3e6, rel=0.08)
     assert compared.use_bps == pytest.approx(up(of).use_bps, rel=0.08)
 

@@ -5,7 +5,6 @@ A stock Debian computer has the measured line. So the ranking is the same wherev
 
 from __future__ import annotations
 
-import math
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -70,8 +69,8 @@ def scored(of: Line, fitted: Path, choice: Choice) -> dict[str, float]:
     simulated = [each for each in choice.cures if each.draws and each.cure]
     by_name = {each.name: each.cure for each in simulated if each.cure}
     home = home_of(fitted, (), DEBIAN.cc)
-    up_bps, down_bps = (home.rate_bps(way) or math.nan for way in WAYS)
-    if not math.isnan(up_bps + down_bps):
+    up_bps, down_bps = (home.rate_bps(way) for way in WAYS)
+    if up_bps and down_bps:
         untried = {each.name for each in choice.cures if each.not_simulated in (VARIES, MAY_BE_FASTER)}
         every = cures(DEBIAN, up_bps, down_bps)
         by_name |= {cure.name: cure for cure in every if cure.name in untried and cure.can_load is not False}

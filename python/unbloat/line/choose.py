@@ -433,6 +433,10 @@ def _within_reach(cure: Cure, queue: QueueWhere) -> Cure:
     return replace(cure, keys=None, why_not=BEFORE_THE_ROUTER) if is_in_vain else cure
 
 
+VARIES = "the line's rate varies, and the cure needs a fixed one"
+MAY_BE_FASTER = "the load did not fill the line, which may be faster than the cure would let it be"
+
+
 def _shaped_rate(home: Home, ranges: Ranges, way: Way) -> float | str:
     """Return the rate that a shaper must stay below, the least that was fitted; or why no shaper suits a direction.
 
@@ -447,10 +451,6 @@ def _shaped_rate(home: Home, ranges: Ranges, way: Way) -> float | str:
     if ends is None:
         return rate
     return MAY_BE_FASTER if ends[1] is None else min(rate, base_of(ends[0], "bps"))
-
-
-VARIES = "the line's rate varies, and the cure needs a fixed one"
-MAY_BE_FASTER = "the load did not fill the line, which may be faster than the cure would let it be"
 
 
 def _simulated_control(name: str) -> tuple[str, list[str]]:

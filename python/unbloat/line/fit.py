@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
 from unbloat.line.candidates import (
     ENOUGH,
@@ -34,24 +33,23 @@ from unbloat.line.candidates import (
     shown_bps,
     stepped,
 )
-from unbloat.line.evidence import Evidence, View, evidence_of, view
+from unbloat.line.evidence import Evidence, View, evidence_of
 from unbloat.line.fitted import Fit, Range, where
 from unbloat.line.loss_bursts import loss_burst
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.model import (
     HEADERS,
-    LOAD,
     PACKET_BYTES,
     PAYLOAD_BYTES,
     PROBE_BYTES,
     Kind,
     Line,
     Side,
-    simulate_phase,
 )
 from unbloat.line.others import CALM_MS, LEAST_PROBES, LEAST_SHARE, others_share
 from unbloat.line.policers import ALIKE, FAST_LINE, loses_tokens, on_faster_line, plausible_factor
 from unbloat.line.ranges import factor_and_spread, loss_range, moved, target_range, value_of, whole_packets
+from unbloat.line.repeats import Repeats
 from unbloat.line.unsteady import is_unsteady, parts_of
 
 ROUNDS = 6
@@ -68,8 +66,6 @@ FEW_LOSSES, CHANCES = 40, 6
 """Where fewer segments were resent, the course of a phase depends on which they were: more chances are tried."""
 CHANCE = 0.1
 """Medians of scores that differ by less are alike."""
-REPLICAS = 6
-"""Repeated simulations that show how much chance there is in a phase."""
 
 
 RARE = 0.001
@@ -98,7 +94,7 @@ class Fitter:
 
     def __init__(self, evidence: Evidence, seed: int) -> None:
         self._evidence = evidence
-        self._seed = seed
+        self._repeats = Repeats(evidence, seed)
         self._why_not: list[str] = []
         self._notes: list[str] = []
         self._ranges: dict[Direction, dict[str, Range]] = {}
@@ -167,45 +163,6 @@ class Fitter:
         sending_s = sum(PROBE_BYTES * 8 / (side.line_bps or side.rate_bps) for side in (up, down))
         return max(0.0002, self._evidence.base_rtt_ms / 1e3 - sending_s)
 
-    def simulated(self, line: Line, phase: PhaseName, replica: int = 0) -> dict[Direction, View]:
-        """Simulate a phase as it was measured; another replica has another seed and slightly other starts."""
-        import numpy as np
-
-        evidence = self._evidence
-        draw = np.random.default_rng([self._seed, replica])
-        late = {
-            each: [start + (draw.uniform(0, 0.03) if replica else 0.0) for start in starts]
-            for each, starts in evidence.plan.starts[phase].items()
-        }
-        early_s = round(max(0.0, -min((start for each in late.values() for start in each), default=0.0)) + 0.0005, 3)
-        late = {each: [start + early_s for start in starts] for each, starts in late.items()}
-        lengths: dict[str, Any] = {f"{phase}_s": evidence.plan.seconds(phase) + early_s}
-        starts, probe_s = {phase: late}, evidence.probe_s[phase]
-        plan = replace(evidence.plan, starts=starts, probe_s=probe_s, **lengths)
-        longest = max(
-            (
-                float(np.nanmax(evidence.views[phase, each].added, initial=0.0))
-                for each in LOAD[phase]
-                if (phase, each) in evidence.views
-            ),
-            default=0.0,
-        )
-        wait_s = min(8.0, 1.5 * longest / 1e3 + evidence.base_rtt_ms / 1e3 + 0.2)
-        begin_s = evidence.starts_s[phase] - early_s
-        tables = simulate_phase(line, plan, phase, begin_s, wait_s=wait_s, seed=self._seed + 1 + replica)
-        tables["phases"]["start_s"] = [evidence.starts_s[phase]]
-        bases = {
-            each: line.base_rtt_s * 500 + PROBE_BYTES * 8e3 / (side.line_bps or side.rate_bps)
-            for each, side in (("up", line.up), ("down", line.down))
-        }
-        found = {
-            each: view(tables, phase, each, bases[each], sum(bases.values()), is_alone=True) for each in LOAD[phase]
-        }
-        for each, seen in found.items():
-            if seen and (phase, each) in evidence.views:
-                seen.jitter_ms = evidence.views[phase, each].jitter_ms
-        return {each: seen for each, seen in found.items() if seen}
-
     def _best(self, line: Line, phase: PhaseName, measured: View) -> Candidate:
         """Refine a candidate of each class; return the best."""
         tried = self.candidates.setdefault(measured.direction, {})
@@ -241,7 +198,7 @@ class Fitter:
             return names[0]
         scores: dict[str, float] = {}
         for name in names:
-            scores[name] = self._median_score(line, phase, measured, tried[name].side)
+            scores[name] = self._repeats.median_score(line, phase, measured, tried[name].side)
         return min(scores, key=scores.__getitem__)
 
     def _searched(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
@@ -252,7 +209,7 @@ class Fitter:
             for name in names:
                 for factor in (1 + step, 1 / (1 + step)):
                     while best.score > GOOD and (side := stepped(best.side, name, factor)):
-                        seen = self.simulated(line.replaced(measured.direction, **vars(side)), phase)
+                        seen = self._repeats.once(line.replaced(measured.direction, **vars(side)), phase)
                         score, residual = difference(
                             measured, seen.get(measured.direction), side, self._evidence.idle_spread_ms
                         )
@@ -271,7 +228,7 @@ class Fitter:
         direction = measured.direction
         side = corrected(best.side, measured, best.seen) if best.seen else best.side
         for turn in turns:
-            seen = self.simulated(line.replaced(direction, **vars(side)), phase, turn).get(direction)
+            seen = self._repeats.once(line.replaced(direction, **vars(side)), phase, turn).get(direction)
             score, residual = difference(measured, seen, side, self._evidence.idle_spread_ms)
             if score < best.score:
                 best = Candidate(side, score, residual, seen)
@@ -280,22 +237,18 @@ class Fitter:
             side = corrected(side, measured, seen)
         return best
 
-    def _replicas(self, line: Line, phase: PhaseName, direction: Direction) -> list[View]:
-        found = (self.simulated(line, phase, 100 + number).get(direction) for number in range(REPLICAS))
-        return [each for each in found if each]
-
     def _settled(self, line: Line, phase: PhaseName, measured: View, best: Candidate) -> Candidate:
         """Correct the best candidate by the mean of replicas, see whether its rate is constant, and find its ranges."""
         direction = measured.direction
-        replicas = self._replicas(line, phase, direction)
+        replicas = self._repeats.many(line, phase, direction)
         if not replicas:
             return best
-        best = replace(best, usual=self._usual(replicas, best.side))
+        best = replace(best, usual=self._repeats.usual(replicas, best.side))
         if changing := self._changing(line, phase, measured, best, replicas):
             best = changing
             line = line.replaced(direction, **vars(best.side))
-            replicas = self._replicas(line, phase, direction) or replicas
-            best = replace(best, usual=self._usual(replicas, best.side))
+            replicas = self._repeats.many(line, phase, direction) or replicas
+            best = replace(best, usual=self._repeats.usual(replicas, best.side))
         side = self._with_rate(line, phase, best, replicas, measured)
         if side.discipline in ("fifo", "drophead"):
             side = self._with_room(line, phase, best, side, replicas, measured)
@@ -401,7 +354,7 @@ class Fitter:
         changed = line.replaced(
             direction, buffer_bytes=2 * room, loss_percent=loss_percent, loss_burst=loss_burst(measured)
         )
-        larger = [self.simulated(changed, phase, 100 + number).get(direction) for number in range(3)]
+        larger = [self._repeats.once(changed, phase, 100 + number).get(direction) for number in range(3)]
         high = measured.ahead.longest_ms
         small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / best.side.rate_bps
         return all(each is not None and each.ahead.longest_ms > 1.15 * high + small for each in larger)
@@ -411,7 +364,7 @@ class Fitter:
         import numpy as np
 
         direction = measured.direction
-        replicas = self._replicas(line.replaced(direction, **vars(side)), phase, direction)
+        replicas = self._repeats.many(line.replaced(direction, **vars(side)), phase, direction)
         found = [difference(measured, each, side, self._evidence.idle_spread_ms) for each in replicas]
         if not found or float(np.median([score for score, _ in found])) > best.score + 0.2 + 0.5 * best.usual:
             self._ranges[direction] = {
@@ -436,31 +389,12 @@ class Fitter:
         if side.loss_percent and math.isfinite(measured.retransmitted):
             # A buffer that never overflows loses nothing, so all losses are random ones.
             larger = replace(larger, loss_percent=100 * measured.retransmitted)
-        scores = [self._median_score(line, phase, measured, each) for each in (side, larger)]
+        scores = [self._repeats.median_score(line, phase, measured, each) for each in (side, larger)]
         if larger == side or scores[1] > scores[0] + CHANCE:
             return
         if larger.loss_percent:
             self._ranges[direction]["loss"] = loss_range(larger, measured)
         self._opened[direction] = larger
-
-    def _median_score(self, line: Line, phase: PhaseName, measured: View, side: Side) -> float:
-        """Return the median score of replicas of a side; infinite if none carries data."""
-        import numpy as np
-
-        replicas = self._replicas(line.replaced(measured.direction, **vars(side)), phase, measured.direction)
-        found = [difference(measured, each, side, self._evidence.idle_spread_ms)[0] for each in replicas]
-        return float(np.median(found)) if found else math.inf
-
-    def _usual(self, replicas: Sequence[View], side: Side) -> float:
-        """Return the median score of replicas against each other."""
-        import numpy as np
-
-        scores = [
-            difference(one, other, side, self._evidence.idle_spread_ms)[0]
-            for place, one in enumerate(replicas)
-            for other in replicas[place + 1 :]
-        ]
-        return float(np.median(scores)) if scores else 0.0
 
     def _may_be_loss(self, direction: Direction, best: Candidate) -> bool:
         """Return whether random losses in a larger buffer explain the measurement nearly as well."""
@@ -506,7 +440,7 @@ class Fitter:
         )
         # Goodput past a policer depends on chance.
         numbers = range(100, 103 if side.discipline == "policer" else 101)
-        runs = [self.simulated(faster, phase, number).get(measured.direction) for number in numbers]
+        runs = [self._repeats.once(faster, phase, number).get(measured.direction) for number in numbers]
         carried = [each.rate(0.3, 1.0) for each in runs if each]
         return not carried or float(np.median(carried)) > 1.1 * measured.rate(0.3, 1.0)
 
@@ -531,7 +465,7 @@ class Fitter:
             rates = np.interp(at, at[is_known], rates[is_known])
             changes = tuple((round(float(time), 3), float(rate)) for time, rate in zip(at, rates, strict=True))
             tried = replace(side, rate_bps=float(np.mean(rates)), rates=changes)
-            seen = self.simulated(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
+            seen = self._repeats.once(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
             score, residual = difference(measured, seen, tried, self._evidence.idle_spread_ms)
             if score < best.score:
                 best = Candidate(tried, score, residual, seen)
@@ -613,7 +547,7 @@ class Fitter:
         """Return measured by simulated goodput with load both ways, and its standard deviation in logarithms."""
         import numpy as np
 
-        runs = [self.simulated(line, "both", 200 + number) for number in range(3)]
+        runs = [self._repeats.once(line, "both", 200 + number) for number in range(3)]
         found: dict[Direction, tuple[float, float]] = {}
         for direction in DIRECTIONS:
             seen = self._evidence.views["both", direction]

@@ -53,7 +53,7 @@ LOAD: dict[PhaseName, tuple[Direction, ...]] = {"idle": (), "down": ("down",), "
 FOREIGN_BYTES, FOREIGN_SHARE, FOREIGN_PAUSE_S = 1500, 0.03, 0.04
 """The bytes of a request on a new connection in one direction, the share of the slower one, and the least pause."""
 OWN_BYTES, OWN_SHARE, OWN_PAUSE_S = 120, 0.03, 0.02
-"""These numbers of requests on loaded connections."""
+"""The bytes of a request on a loaded connection, the share of the slower direction, and the least pause."""
 LEAST_RATIO, LEAST_BPS = 0.2, 250e3
 """A direction that nothing has loaded yet counts as so much slower than the other, but as fast as nearly all lines."""
 FIRST_ASKED_S = 0.25
@@ -610,11 +610,11 @@ class _Phase:
             slower = np.maximum(LEAST_RATIO * slower, np.minimum(slower, LEAST_BPS))
         return slower
 
-    def _asked(self, at_s: Numbers, slower_bps: Numbers, carried: float, least_s: float) -> Iterator[float]:
-        """Yield when requests of a kind are sent: one in the time that the slower direction takes for these bytes."""
+    def _asked(self, at_s: Numbers, slower_bps: Numbers, apart_bytes: float, least_s: float) -> Iterator[float]:
+        """Yield when requests of a kind are sent: one whenever the slower direction could carry `apart_bytes`."""
         import numpy as np
 
-        pauses = np.clip(carried * 8 / np.maximum(slower_bps, 1.0), least_s, MOST_PAUSE_S)
+        pauses = np.clip(apart_bytes * 8 / np.maximum(slower_bps, 1.0), least_s, MOST_PAUSE_S)
         pauses = np.where(slower_bps > 0, pauses, UNKNOWN_PAUSE_S)
         if self._phase == "idle":
             pauses = np.full(len(at_s), IDLE_PAUSE_S)
