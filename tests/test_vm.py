@@ -84,14 +84,14 @@ def started_by(process: int, program: str) -> list[int]:
 def test_every_control_works_on_the_oldest_kernel(scenario: Write, kernel: str) -> None:
     """Each has a flow of its own, but the one that no kernel tells what the other nodes of its mesh send.
 
-    Controls of low priority yield to all others, so their flows may carry little.
+    All initial windows fit into the queue: they are what even a flow that yields to all others delivers.
     """
     controls = [name for name in ub.catalogue("congestion_controls")["name"] if name != "dtpa_auto"]
-    link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "200p" }'
+    link = 'rate = "20mbit"\ndelay = "5ms"\nqueue = { limit = "1000p" }'
     file = scenario(link, *(f'cc = "{name}"' for name in controls))
     (run,) = guests.run_all(kernel, file)
     delivered = {flow["cc"]: flow["goodput_mbps"] for flow in run["flows"]}
-    assert run["sound"] and set(delivered) == set(controls) and min(delivered.values()) > 0, delivered
+    assert run["sound"] and set(delivered) == set(controls) and min(delivered.values()) > 0.05, delivered
 
 
 def test_every_window_controller_works_on_the_oldest_kernel(scenario: Write, kernel: str) -> None:
