@@ -219,9 +219,9 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
 
 
 def known_bps(side: Side, measured: View) -> float:
-    """Return the constant rate of a candidate that the samples show directly; missing if they do not."""
+    """Return the rate of a candidate that the samples show directly, the mean of one that varies; or missing."""
     if side.rates:
-        return math.nan
+        return side.rate_bps if measured.course.varies else math.nan
     return measured.flat_bps if side.discipline == "policer" else shown_bps(measured)[0]
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from unbloat.line.course import Course, mean_bps
 from unbloat.line.measurement import COLUMNS, DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.model import LOAD, PAYLOAD_BYTES, Plan
-from unbloat.line.packet_times import rate_of_packets
+from unbloat.line.packet_times import course_of_packets, rate_of_packets
 from unbloat.line.phase import Phase
 from unbloat.line.room import Ahead, ahead
 from unbloat.line.stretches import rate_by_use, rate_of_stretches
@@ -31,7 +32,7 @@ class View(Phase):
     @cached_property
     def ahead(self) -> Ahead:
         """What was in the queue before the probes."""
-        return self.in_any_phase or ahead([self])
+        return self.in_any_phase or ahead_of([self], self)
 
     def parts(self, count: int) -> tuple[Numbers, Numbers]:
         """Return what each part of the phase says about the rate; missing where it says nothing.
@@ -60,6 +61,18 @@ class View(Phase):
         """The rate of the line as single packets or undisturbed parts show it; missing if neither does."""
         by_packets = rate_of_packets(self.sent * 1e3, self.added, self.packet_ms)
         return by_packets if math.isfinite(by_packets) else self.parts_bps
+
+    @cached_property
+    def course(self) -> Course:
+        """The course of the rate, as groups of packets show it."""
+        times_ms, rates = course_of_packets(self.sent * 1e3, self.added, self.packet_ms)
+        return Course(times_ms / 1e3, rates)
+
+    def rates_bps(self) -> Numbers:
+        """Return the mean rate while each probe waited, by the course of the rate."""
+        import numpy as np
+
+        return self.course.mean_of(self.sent, np.nan_to_num(self.added) / 1e3)
 
     @cached_property
     def stretches_bps(self) -> float:
@@ -137,6 +150,19 @@ def slowed(seen: View, beside: View) -> float:
     )
     ratio, most = sure if math.isfinite(sure[0]) else usual
     return ratio if ratio < most else 1.0
+
+
+def ahead_of(loaded: Sequence[View], seen: View) -> Ahead:
+    """Return what was before the probes of phases of a direction, by the rate of one of them.
+
+    The first phase loads the direction alone, and tells whether the rate varies: acknowledgements of another direction
+    are no whole packets. If it varies, only phases count that show the rate, and waits count by its mean.
+    """
+    if not loaded[0].course.varies:
+        return ahead(loaded, [slowed(each, seen) for each in loaded])
+    known = [each for each in loaded if each.course.is_known]
+    mean = mean_bps([each.course for each in known])
+    return ahead(known, [each.rates_bps() / mean for each in known])
 
 
 Columns = Mapping[str, Mapping[str, Any]]
@@ -264,7 +290,7 @@ def evidence_of(measurement: Measurement) -> Evidence:
     for direction in DIRECTIONS:
         loaded = [each for (_, of), each in views.items() if of == direction]
         for each in loaded:
-            each.in_any_phase = ahead(loaded, [slowed(other, each) for other in loaded])
+            each.in_any_phase = ahead_of(loaded, each)
     probe_s = {each: _interval_s(probes["sent_s"][probes["phase"] == each].astype(float)) for each in LOAD}
     phases = tables["phases"]
     starts_s = {name: float(start) for name, start in zip(phases["phase"], phases["start_s"], strict=True)}

@@ -10,7 +10,7 @@ and burst ends it. The range of a key is the spread of simulations with other se
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from unbloat.line.candidates import (
@@ -33,6 +33,7 @@ from unbloat.line.candidates import (
     shown_bps,
     stepped,
 )
+from unbloat.line.course import mean_bps
 from unbloat.line.evidence import Evidence, View, evidence_of
 from unbloat.line.fitted import Fit, Range, where
 from unbloat.line.loss_bursts import loss_burst
@@ -275,7 +276,10 @@ class Fitter:
         if best.fits and not is_sure:
             return None
         start = best if is_plain else self.candidates[measured.direction]["fifo"]
-        found = self._varying(line, phase, measured, replace(start.side, discipline="fifo"))
+        if measured.course.varies:
+            found = self._along_course(line, phase, measured, dict.fromkeys((best.side, start.side)))
+        else:
+            found = self._varying(line, phase, measured, replace(start.side, discipline="fifo"))
         self.candidates[measured.direction]["varying"] = found
         margin = SURELY_VARYING if is_sure and is_plain else -PENALTIES["varying"]
         return found if found.score < min(ENOUGH, best.score + margin) else None
@@ -291,7 +295,7 @@ class Fitter:
         )
         if math.isfinite(known := known_bps(side, measured)):
             shift = known / side.rate_bps
-            open_rate = SURE_RATE if side.discipline == "policer" else shown_bps(measured)[1]
+            open_rate = SURE_RATE if side.discipline == "policer" or side.rates else shown_bps(measured)[1]
             if known == measured.use_bps:
                 seen = [each.use_bps / side.rate_bps for each in replicas if math.isfinite(each.use_bps)]
                 factor, open_rate = factor_and_spread(seen) if len(seen) > 1 else (1.0, RATE_BY_USE)
@@ -318,7 +322,7 @@ class Fitter:
         direction, old = measured.direction, best.side
         scaled = old.buffer_bytes * side.rate_bps / old.rate_bps
         spread = self._spreads[direction]
-        if side.rates:
+        if side.rates and not measured.course.varies:
             room, longest = scaled, measured.ahead.longest_bytes(side.rate_bps)
             high = measured.wait(0.98, 0.0)
             small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / old.rate_bps
@@ -443,6 +447,18 @@ class Fitter:
         runs = [self._repeats.once(faster, phase, number).get(measured.direction) for number in numbers]
         carried = [each.rate(0.3, 1.0) for each in runs if each]
         return not carried or float(np.median(carried)) > 1.1 * measured.rate(0.3, 1.0)
+
+    def _along_course(self, line: Line, phase: PhaseName, measured: View, sides: Iterable[Side]) -> Candidate:
+        """Return the best candidate whose rate follows groups of packets."""
+        views = ((name, self._evidence.views.get((name, measured.direction))) for name in (phase, "both"))
+        known = {name: seen.course for name, seen in views if seen and seen.course.is_known}
+        changes = [each for name, course in known.items() for each in course.changes(self._evidence.starts_s[name])]
+        rates = tuple((max(0.001, round(at, 3)), rate) for at, rate in changes)
+        along = [replace(each, rate_bps=mean_bps(list(known.values())), rates=rates) for each in sides]
+        along += [replace(each, loss_percent=0.0) for each in along]
+        along += [replace(each, in_packets=False) for each in along]
+        tried = [self._refined(line, phase, measured, Candidate(each), range(3)) for each in dict.fromkeys(along)]
+        return min(tried, key=lambda each: each.score)
 
     def _varying(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
         """Return a candidate whose rate follows the goodput."""

@@ -77,10 +77,10 @@ class Ahead:
         return False if apart_ms > UNSEEN_MS else None
 
 
-def ahead(phases: Sequence[Phase], slowed: Sequence[float] = ()) -> Ahead:
+def ahead(phases: Sequence[Phase], slowed: Sequence[Numbers | float] = ()) -> Ahead:
     """Return what was before the probes of phases of one direction.
 
-    `slowed` has the rate of each phase by that for which the waits count.
+    `slowed` has the rate of each phase, or that while each of its probes waited, by the rate for which the waits count.
     """
     import numpy as np
 
@@ -91,7 +91,7 @@ def ahead(phases: Sequence[Phase], slowed: Sequence[float] = ()) -> Ahead:
         most_ms = float(np.max(waits_ms, initial=0.0))
         waits_ms = np.maximum(0.0, waits_ms - min(seen.jitter_ms, MOST_JITTER * most_ms))
         left_ms = np.maximum.accumulate(sent_ms + waits_ms)
-        waits.append(waits_ms * share)
+        waits.append(waits_ms * np.broadcast_to(share, known.shape)[known])
         before = np.arange(len(sent_ms), dtype=float)
         probes.append(np.maximum(0.0, before - np.searchsorted(left_ms, sent_ms)))
     longest_ms = tuple(_longest_ms(each) for each in waits[1:] if len(each) > 1)

@@ -12,9 +12,11 @@ from unbloat.line.model import PAYLOAD_BYTES
 def is_unsteady(measured: View, replicas: Sequence[View], *, may_be_loss: bool) -> bool:
     """Return whether the rate changes from part to part, as replicas of a line with a constant rate do not show.
 
-    A busy line without losses carries at its rate. A full buffer makes packets wait for its room by its rate, but
-    random losses come at any wait.
+    Slow lines show it by the times of packets. A busy line without losses carries at its rate. A full buffer makes
+    packets wait for its room by its rate, but random losses come at any wait.
     """
+    if measured.course.is_long:
+        return measured.course.varies
     paces, ceilings = variation(measured)
     usual = [variation(each) for each in replicas]
     if math.isfinite(paces):

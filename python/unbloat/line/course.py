@@ -1,0 +1,80 @@
+"""The course of a rate that varies, as groups of packets of a slow line show it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from unbloat.line.arrays import Numbers
+
+LEAST_GROUPS = 5
+"""Fewer groups of packets do not show whether the rate varies."""
+LEAST_RATIO = 1.05
+"""How much the rates of groups differ at least if the rate varies; those of constant lines differ by 2 %."""
+LEAST_CHANGE = 0.01
+"""Smaller changes are not noted."""
+
+
+@dataclass(frozen=True)
+class Course:
+    """The rate of a direction at some times of a phase."""
+
+    times_s: Numbers
+    """Times since the load began, in order."""
+    rates_bps: Numbers
+
+    @property
+    def is_known(self) -> bool:
+        """Whether there is any time at which the rate is known."""
+        return len(self.rates_bps) > 0
+
+    @property
+    def is_long(self) -> bool:
+        """Whether there are enough times to tell whether the rate varies."""
+        return len(self.rates_bps) >= LEAST_GROUPS
+
+    @property
+    def varies(self) -> bool:
+        """Whether the rate varies: the tenth of the highest rates and the tenth of the lowest do not count."""
+        import numpy as np
+
+        if not self.is_long:
+            return False
+        low, high = np.quantile(self.rates_bps, [0.1, 0.9])
+        return float(high / low) > LEAST_RATIO
+
+    def mean_of(self, since_s: Numbers, seconds: Numbers) -> Numbers:
+        """Return the mean rates of some spans of time, in bit/s; before and after the known times the rate is equal."""
+        import numpy as np
+
+        ends = since_s + seconds
+        edges = np.unique(np.concatenate([self.times_s, since_s, ends]))
+        rates = np.interp(edges, self.times_s, self.rates_bps)
+        sent = np.concatenate([[0.0], np.cumsum(np.diff(edges) * (rates[1:] + rates[:-1]) / 2)])
+        bits = np.interp(ends, edges, sent) - np.interp(since_s, edges, sent)
+        at_once = np.interp(since_s, self.times_s, self.rates_bps)
+        return np.where(seconds > 0, bits / np.where(seconds > 0, seconds, 1.0), at_once)
+
+    def changes(self, start_s: float) -> list[tuple[float, float]]:
+        """Return when the rate changes, in seconds since the measurement began, and to how many bit/s.
+
+        `start_s` is the beginning of the phase.
+        """
+        import numpy as np
+
+        between = (self.times_s[1:] + self.times_s[:-1]) / 2
+        at = start_s + np.concatenate([[0.0], between])
+        found = [(float(at[0]), float(self.rates_bps[0]))]
+        for time, rate in zip(at[1:], self.rates_bps[1:], strict=True):
+            if abs(rate / found[-1][1] - 1) > LEAST_CHANGE:
+                found.append((float(time), float(rate)))
+        return found
+
+
+def mean_bps(courses: Sequence[Course]) -> float:
+    """Return the mean rate of courses."""
+    import numpy as np
+
+    return float(np.mean(np.concatenate([each.rates_bps for each in courses])))
