@@ -45,17 +45,14 @@ class Course:
         low, high = np.quantile(self.rates_bps, [0.1, 0.9])
         return float(high / low) > LEAST_RATIO
 
-    def mean_of(self, since_s: Numbers, seconds: Numbers) -> Numbers:
-        """Return the mean rates of some spans of time, in bit/s; before and after the known times the rate is equal."""
+    def least_of(self, since_s: Numbers, ends_s: Numbers) -> Numbers:
+        """Return the bits that spans of time carried at least: between two times, the rate may be the lower one."""
         import numpy as np
 
-        ends = since_s + seconds
-        edges = np.unique(np.concatenate([self.times_s, since_s, ends]))
-        rates = np.interp(edges, self.times_s, self.rates_bps)
-        sent = np.concatenate([[0.0], np.cumsum(np.diff(edges) * (rates[1:] + rates[:-1]) / 2)])
-        bits = np.interp(ends, edges, sent) - np.interp(since_s, edges, sent)
-        at_once = np.interp(since_s, self.times_s, self.rates_bps)
-        return np.where(seconds > 0, bits / np.where(seconds > 0, seconds, 1.0), at_once)
+        lower = np.minimum(self.rates_bps[:-1], self.rates_bps[1:])
+        carried = np.concatenate([[0.0], np.cumsum(lower * np.diff(self.times_s))])
+        found: Numbers = np.interp(ends_s, self.times_s, carried) - np.interp(since_s, self.times_s, carried)
+        return found
 
     def changes(self, start_s: float) -> list[tuple[float, float]]:
         """Return when the rate changes, in seconds since the measurement began, and to how many bit/s.

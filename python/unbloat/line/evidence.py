@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -68,11 +68,13 @@ class View(Phase):
         times_ms, rates = course_of_packets(self.sent * 1e3, self.added, self.packet_ms)
         return Course(times_ms / 1e3, rates)
 
-    def rates_bps(self) -> Numbers:
-        """Return the mean rate while each probe waited, by the course of the rate."""
+    def least_rates_bps(self) -> Numbers:
+        """Return the least mean rate while each probe waited, by the course of the rate; 0 for those that did not."""
         import numpy as np
 
-        return self.course.mean_of(self.sent, np.nan_to_num(self.added) / 1e3)
+        seconds = np.nan_to_num(self.added) / 1e3
+        bits = self.course.least_of(self.sent, self.sent + seconds)
+        return bits / np.where(seconds > 0, seconds, 1.0)
 
     @cached_property
     def stretches_bps(self) -> float:
@@ -156,13 +158,17 @@ def ahead_of(loaded: Sequence[View], seen: View) -> Ahead:
     """Return what was before the probes of phases of a direction, by the rate of one of them.
 
     The first phase loads the direction alone, and tells whether the rate varies: acknowledgements of another direction
-    are no whole packets. If it varies, only phases count that show the rate, and waits count by its mean.
+    are no whole packets. If it varies, waits count by the mean rate, and only where phases show the rate.
     """
     if not loaded[0].course.varies:
         return ahead(loaded, [slowed(each, seen) for each in loaded])
     known = [each for each in loaded if each.course.is_known]
     mean = mean_bps([each.course for each in known])
-    return ahead(known, [each.rates_bps() / mean for each in known])
+    return replace(ahead(known, [each.least_rates_bps() / mean for each in known]), doubt=DOUBT)
+
+
+DOUBT = 0.05
+"""How far waits on a line whose rate varies are open, as a share."""
 
 
 Columns = Mapping[str, Mapping[str, Any]]

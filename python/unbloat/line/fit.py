@@ -10,7 +10,7 @@ and burst ends it. The range of a key is the spread of simulations with other se
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from unbloat.line.candidates import (
@@ -275,11 +275,10 @@ class Fitter:
         is_sure = is_unsteady(measured, replicas, may_be_loss=may_be_loss)
         if best.fits and not is_sure:
             return None
-        start = best if is_plain else self.candidates[measured.direction]["fifo"]
         if measured.course.varies:
-            found = self._along_course(line, phase, measured, dict.fromkeys((best.side, start.side)))
-        else:
-            found = self._varying(line, phase, measured, replace(start.side, discipline="fifo"))
+            return self._along_course(line, phase, measured)
+        start = best if is_plain else self.candidates[measured.direction]["fifo"]
+        found = self._varying(line, phase, measured, replace(start.side, discipline="fifo"))
         self.candidates[measured.direction]["varying"] = found
         margin = SURELY_VARYING if is_sure and is_plain else -PENALTIES["varying"]
         return found if found.score < min(ENOUGH, best.score + margin) else None
@@ -448,17 +447,24 @@ class Fitter:
         carried = [each.rate(0.3, 1.0) for each in runs if each]
         return not carried or float(np.median(carried)) > 1.1 * measured.rate(0.3, 1.0)
 
-    def _along_course(self, line: Line, phase: PhaseName, measured: View, sides: Iterable[Side]) -> Candidate:
-        """Return the best candidate whose rate follows groups of packets."""
+    def _along_course(self, line: Line, phase: PhaseName, measured: View) -> Candidate | None:
+        """Return the class that explains a phase best with a rate that follows groups of packets; None if none does."""
+        tried = self.candidates[measured.direction]
         views = ((name, self._evidence.views.get((name, measured.direction))) for name in (phase, "both"))
-        known = {name: seen.course for name, seen in views if seen and seen.course.is_known}
-        changes = [each for name, course in known.items() for each in course.changes(self._evidence.starts_s[name])]
+        courses = {name: seen.course for name, seen in views if seen and seen.course.is_known}
+        changes = [each for name, course in courses.items() for each in course.changes(self._evidence.starts_s[name])]
         rates = tuple((max(0.001, round(at, 3)), rate) for at, rate in changes)
-        along = [replace(each, rate_bps=mean_bps(list(known.values())), rates=rates) for each in sides]
-        along += [replace(each, loss_percent=0.0) for each in along]
-        along += [replace(each, in_packets=False) for each in along]
-        tried = [self._refined(line, phase, measured, Candidate(each), range(3)) for each in dict.fromkeys(along)]
-        return min(tried, key=lambda each: each.score)
+        mean = mean_bps(list(courses.values()))
+        sides = {
+            name: corrected(replace(each.side, rate_bps=mean, rates=rates), measured, measured)
+            for name, each in tried.items()
+            if each.side.discipline != "policer"
+        }
+        scores = {name: self._repeats.median_score(line, phase, measured, side) for name, side in sides.items()}
+        best = min(sides, key=lambda name: scores[name] + penalty(name, measured))
+        found = self._refined(line, phase, measured, Candidate(sides[best]), range(3))
+        tried["varying"] = found
+        return found if min(found.score, scores[best]) < ENOUGH else None
 
     def _varying(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
         """Return a candidate whose rate follows the goodput."""

@@ -39,6 +39,8 @@ class Ahead:
     """Probes that had not left the queue yet."""
     longest_of_phases_ms: tuple[float, ...] = ()
     """The longest wait but one of each phase."""
+    doubt: float = 0.0
+    """How far waits are open, as a share: those on a line whose rate varies count at least."""
 
     @property
     def longest_ms(self) -> float:
@@ -71,7 +73,7 @@ class Ahead:
         small = self.room_bytes(rate_bps, in_packets=True) - self.room_bytes(rate_bps, in_packets=False)
         if len(self.longest_of_phases_ms) < 2 or not small >= SMALL_PACKETS * PACKET_BYTES:
             return None
-        apart_ms = max(self.longest_of_phases_ms) - min(self.longest_of_phases_ms)
+        apart_ms = max(self.longest_of_phases_ms) - min(self.longest_of_phases_ms) - self.doubt * self.longest_ms
         if apart_ms * rate_bps / 8e3 < PACKET_BYTES:
             return True
         return False if apart_ms > UNSEEN_MS else None
