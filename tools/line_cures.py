@@ -20,7 +20,7 @@ from unbloat.line.applications import apps_named
 from unbloat.line.choose import BY_FAR, MAY_BE_FASTER, VARIES, Choice, Ranked, choose
 from unbloat.line.computer import NEEDS, Computer
 from unbloat.line.cures import Cure, Reaches, cures
-from unbloat.line.home import BESIDE, WAYS, Home, Ranges, Way, draw, home_of
+from unbloat.line.home import BESIDE, WAYS, Home, Way, draw, home_of
 from unbloat.line.model import plan_for
 from unbloat.line.trials import ALIKE, scores, trial
 from unbloat.scenarios.source import Source
@@ -51,12 +51,8 @@ def ranked(fitted: Path, answer: Mapping[str, Any]) -> Choice | None:
     fit = answer.get("fit")
     if not fit or not fit["fits"]:
         return None
-    return choose(fitted, ranges_of(answer), WANTED, DEBIAN, queue=answer["queue"]["where"], budget_s=None)
-
-
-def ranges_of(answer: Mapping[str, Any]) -> Ranges:
-    """Return the ranges of the keys that were fitted."""
-    return {key: span for key, span in answer["fit"].items() if key.startswith("link.")}
+    ranges = {key: span for key, span in fit.items() if key.startswith("link.")}
+    return choose(fitted, ranges, WANTED, DEBIAN, queue=answer["queue"]["where"], budget_s=None)
 
 
 def ranking_of(choice: Choice) -> dict[str, Any]:
@@ -119,7 +115,7 @@ def first_here(choice: Choice) -> Ranked | None:
     return next((each for each in choice.cures if each.where == "host" and each.is_worth_it), None)
 
 
-def fall_of(of: Line, fitted: Path, answer: Mapping[str, Any], choice: Choice) -> dict[str, float] | None:
+def fall_of(of: Line, fitted: Path, choice: Choice) -> dict[str, float] | None:
     """Return the fall in loaded delay that the fitted line predicts, and that a stock kernel shows on the true line."""
     best = first_here(choice)
     if best is None or best.cure is None:
@@ -127,9 +123,8 @@ def fall_of(of: Line, fitted: Path, answer: Mapping[str, Any], choice: Choice) -
     on_fit = home_of(fitted, (), DEBIAN.cc)
     on_truth = home_of(tomllib.loads(of.text), others(of), DEBIAN.cc)
     times_s = {load: load_s(on_fit.rate_bps(load)) for load in WAYS}
-    ranges = ranges_of(answer)
-    predicted = fall_ms(on_fit, ranges, best.cure, times_s, lambda source: loaded_ms(source, "simulator"))
-    shown = fall_ms(on_truth, {}, best.cure, times_s, lambda source: loaded_ms(source, "vm"))
+    predicted = fall_ms(on_fit, best.cure, times_s, lambda source: loaded_ms(source, "simulator"))
+    shown = fall_ms(on_truth, best.cure, times_s, lambda source: loaded_ms(source, "vm"))
     return {"predicted": round(predicted, 3), "shown": round(shown, 3)}
 
 
@@ -147,23 +142,21 @@ LEAST_LOAD_S = 3.0
 
 
 RUNS = 3
-"""Draws of each load: connections begin at other times, which moves the delay of a slow line by a quarter.
+"""Runs of each load, whose connections begin at other times: on slow lines that moves a delay by a quarter.
 
-Where a rate varies, each draw begins at another place of it. The fitted line has other values of its ranges, too.
+Each run begins at another place of a rate that varies, as in the ranking.
 """
 FLOWS = 4
 """Connections of each load."""
 
 
-def fall_ms(
-    home: Home, ranges: Ranges, cure: Cure, times_s: Mapping[Way, tuple[float, float]], shown: Shown
-) -> float:
+def fall_ms(home: Home, cure: Cure, times_s: Mapping[Way, tuple[float, float]], shown: Shown) -> float:
     """Return the mean fall in loaded delay under a cure, in each direction that the cure reaches."""
     for_some = any(key.endswith(".window_controller") for key in cure.keys or ())
 
     def fall(load: Way, number: int) -> float:
         apps = [CALL_BESIDE if for_some and load == "down" else CALL]
-        drawn = replace(draw(home, ranges, number), uploads=FLOWS, downloads=FLOWS)
+        drawn = replace(draw(home, {}, number), uploads=FLOWS, downloads=FLOWS)
         today, cured = (shown(trial(home, each, load, apps, drawn, times_s[load])) for each in (None, cure))
         return today - cured
 
