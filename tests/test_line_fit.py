@@ -8,11 +8,13 @@ from typing import Any
 import numpy as np
 import pytest
 from unbloat.line.evidence import Evidence, evidence_of
-from unbloat.line.fit import Fitter, fit
+from unbloat.line.fit import fit
 from unbloat.line.fitted import Fit, write_scenario
 from unbloat.line.measurement import About, Measurement, measurement_of
 from unbloat.line.model import Line, Plan, Side, noisy, scenario, simulate
 from unbloat.line.others import LEAST_SHARE, others_share
+from unbloat.line.repeats import Repeats
+from unbloat.line.varying import along_goodput
 from unbloat.scenarios.source import source_of
 
 DSL = Line(Side(2e6, 60e3), Side(8e6, 100e3), 0.03)
@@ -173,11 +175,11 @@ def test_a_rate_that_varies_is_told_by_the_goodput_of_a_busy_line() -> None:
 
 
 def test_a_rate_that_varies_needs_packets_that_wait() -> None:
-    fitter = Fitter(evidence(), 1)
-    view = evidence().views["up", "up"]
+    of = evidence()
+    view = of.views["up", "up"]
     without_waits = replace(view, added=np.zeros_like(view.added))
     assert not np.isfinite(without_waits.parts(8)).any()
-    assert math.isinf(fitter._varying(DSL, "up", without_waits, DSL.up).score)
+    assert math.isinf(along_goodput(of, Repeats(of, 1), DSL, "up", without_waits, DSL.up).score)
 
 
 def test_a_buffer_of_packets_has_a_range_of_whole_packets() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -204,9 +205,7 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
     if side.rates:
         changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
     if side.discipline in ("fifo", "drophead"):
-        rate = side.rate_bps * ratio
-        times = OPEN if is_open(side, measured) else 1.0
-        changes["buffer_bytes"] = times * room_of(measured, rate, in_packets=side.in_packets)
+        changes["buffer_bytes"] = _room_at(side, side.rate_bps * ratio, measured)
     if side.target_s:
         one, other = measured.wait(0.5), simulated.wait(0.5)
         small = 0.3 + 0.3 * PACKET_BYTES * 8e3 / side.rate_bps
@@ -216,6 +215,19 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
         excess = 100 * (measured.retransmitted - simulated.retransmitted)
         changes["loss_percent"] = min(20.0, max(0.2 * side.loss_percent, side.loss_percent + 0.8 * excess))
     return replace(side, **changes)
+
+
+def on_course(side: Side, mean_bps: float, rates: Sequence[tuple[float, float]], measured: View) -> Side:
+    """Return a candidate whose rate varies, with the room of its buffer at the mean rate."""
+    has_room = side.discipline in ("fifo", "drophead")
+    room = _room_at(side, mean_bps, measured) if has_room else side.buffer_bytes
+    return replace(side, rate_bps=mean_bps, rates=tuple(rates), buffer_bytes=room)
+
+
+def _room_at(side: Side, rate_bps: float, measured: View) -> float:
+    """Return the room of a candidate's buffer at another rate."""
+    times = OPEN if is_open(side, measured) else 1.0
+    return times * room_of(measured, rate_bps, in_packets=side.in_packets)
 
 
 def known_bps(side: Side, measured: View) -> float:

@@ -157,8 +157,8 @@ def slowed(seen: View, beside: View) -> float:
 def ahead_of(loaded: Sequence[View], seen: View) -> Ahead:
     """Return what was before the probes of phases of a direction, by the rate of one of them.
 
-    The first phase loads the direction alone, and tells whether the rate varies: acknowledgements of another direction
-    are no whole packets. If it varies, waits count by the mean rate, and only where phases show the rate.
+    The first phase loads the direction alone, and tells whether the rate varies. With load both ways, acknowledgements
+    disturb the times of packets. If the rate varies, waits count by its mean, and only where phases show the rate.
     """
     if not loaded[0].course.varies:
         return ahead(loaded, [slowed(each, seen) for each in loaded])

@@ -23,7 +23,6 @@ from unbloat.line.candidates import (
     UNFILLED,
     Candidate,
     corrected,
-    corrected_room,
     difference,
     first_sides,
     is_open,
@@ -33,13 +32,11 @@ from unbloat.line.candidates import (
     shown_bps,
     stepped,
 )
-from unbloat.line.course import mean_bps
 from unbloat.line.evidence import Evidence, View, evidence_of
 from unbloat.line.fitted import Fit, Range, where
 from unbloat.line.loss_bursts import loss_burst
 from unbloat.line.measurement import DIRECTIONS, Direction, Measurement, PhaseName
 from unbloat.line.model import (
-    HEADERS,
     PACKET_BYTES,
     PAYLOAD_BYTES,
     PROBE_BYTES,
@@ -51,7 +48,8 @@ from unbloat.line.others import CALM_MS, LEAST_PROBES, LEAST_SHARE, others_share
 from unbloat.line.policers import ALIKE, FAST_LINE, loses_tokens, on_faster_line, plausible_factor
 from unbloat.line.ranges import factor_and_spread, loss_range, moved, target_range, value_of, whole_packets
 from unbloat.line.repeats import Repeats
-from unbloat.line.unsteady import is_unsteady, parts_of
+from unbloat.line.unsteady import is_unsteady
+from unbloat.line.varying import along_goodput, along_packets
 
 ROUNDS = 6
 """Corrections of a candidate."""
@@ -275,13 +273,19 @@ class Fitter:
         is_sure = is_unsteady(measured, replicas, may_be_loss=may_be_loss)
         if best.fits and not is_sure:
             return None
+        tried = self.candidates[measured.direction]
         if measured.course.varies:
-            return self._along_course(line, phase, measured)
-        start = best if is_plain else self.candidates[measured.direction]["fifo"]
-        found = self._varying(line, phase, measured, replace(start.side, discipline="fifo"))
-        self.candidates[measured.direction]["varying"] = found
-        margin = SURELY_VARYING if is_sure and is_plain else -PENALTIES["varying"]
-        return found if found.score < min(ENOUGH, best.score + margin) else None
+            side, score = along_packets(self._evidence, self._repeats, line, phase, measured, tried)
+            found = self._refined(line, phase, measured, Candidate(side), range(3))
+            most = ENOUGH if score < ENOUGH else 0.0
+        else:
+            start = best if is_plain else tried["fifo"]
+            found = along_goodput(
+                self._evidence, self._repeats, line, phase, measured, replace(start.side, discipline="fifo")
+            )
+            most = min(ENOUGH, best.score + (SURELY_VARYING if is_sure and is_plain else -PENALTIES["varying"]))
+        tried["varying"] = found
+        return found if found.score < most else None
 
     def _with_rate(
         self, line: Line, phase: PhaseName, best: Candidate, replicas: Sequence[View], measured: View
@@ -446,59 +450,6 @@ class Fitter:
         runs = [self._repeats.once(faster, phase, number).get(measured.direction) for number in numbers]
         carried = [each.rate(0.3, 1.0) for each in runs if each]
         return not carried or float(np.median(carried)) > 1.1 * measured.rate(0.3, 1.0)
-
-    def _along_course(self, line: Line, phase: PhaseName, measured: View) -> Candidate | None:
-        """Return the class that explains a phase best with a rate that follows groups of packets; None if none does."""
-        tried = self.candidates[measured.direction]
-        views = ((name, self._evidence.views.get((name, measured.direction))) for name in (phase, "both"))
-        courses = {name: seen.course for name, seen in views if seen and seen.course.is_known}
-        changes = [each for name, course in courses.items() for each in course.changes(self._evidence.starts_s[name])]
-        rates = tuple((max(0.001, round(at, 3)), rate) for at, rate in changes)
-        mean = mean_bps(list(courses.values()))
-        sides = {
-            name: corrected(replace(each.side, rate_bps=mean, rates=rates), measured, measured)
-            for name, each in tried.items()
-            if each.side.discipline != "policer"
-        }
-        scores = {name: self._repeats.median_score(line, phase, measured, side) for name, side in sides.items()}
-        best = min(sides, key=lambda name: scores[name] + penalty(name, measured))
-        found = self._refined(line, phase, measured, Candidate(sides[best]), range(3))
-        tried["varying"] = found
-        return found if min(found.score, scores[best]) < ENOUGH else None
-
-    def _varying(self, line: Line, phase: PhaseName, measured: View, side: Side) -> Candidate:
-        """Return a candidate whose rate follows the goodput."""
-        import numpy as np
-
-        direction = measured.direction
-        count = parts_of(measured)
-        start_s = self._evidence.starts_s[phase]
-        at = start_s + np.linspace(0, measured.load_s, count, endpoint=False)
-        at[0] = max(at[0], 0.001)
-        paces, ceilings = measured.parts(count)
-        is_known = np.isfinite(paces) | np.isfinite(ceilings)
-        if not is_known.any():
-            return Candidate(side)  # Nothing shows how the rate varies.
-        usual = float(np.nanmedian(ceilings)) if np.isfinite(ceilings).any() else math.nan
-        rates = np.where(np.isfinite(paces), paces * HEADERS, side.rate_bps * usual / ceilings)
-        best = Candidate(side)
-        for turn in range(ROUNDS):
-            rates = np.clip(rates, 0.1 * side.rate_bps, 10 * side.rate_bps)
-            rates = np.interp(at, at[is_known], rates[is_known])
-            changes = tuple((round(float(time), 3), float(rate)) for time, rate in zip(at, rates, strict=True))
-            tried = replace(side, rate_bps=float(np.mean(rates)), rates=changes)
-            seen = self._repeats.once(line.replaced(direction, **vars(tried)), phase, turn).get(direction)
-            score, residual = difference(measured, seen, tried, self._evidence.idle_spread_ms)
-            if score < best.score:
-                best = Candidate(tried, score, residual, seen)
-            if seen is None:
-                break
-            found = [one / other for one, other in zip(measured.parts(count), seen.parts(count), strict=True)]
-            steps = np.where(np.isfinite(found[0]), found[0], 1 / found[1])
-            rates = rates * np.clip(np.nan_to_num(steps, nan=1.0), 0.7, 1.4) ** 0.7
-            room = corrected_room(side.buffer_bytes, side.rate_bps, measured, seen)
-            side = replace(side, rate_bps=float(np.mean(rates)), buffer_bytes=max(2.0 * PACKET_BYTES, room), rates=())
-        return best
 
     def _together(
         self, line: Line, kinds: dict[Direction, Kind], chosen: Mapping[Direction, Candidate]
