@@ -9,12 +9,12 @@ import pytest
 from inline_snapshot import snapshot
 from sentences import refused
 from unbloat import InputError
-from unbloat.line.applications import APPS
+from unbloat.line.applications import APPS, apps_named
 from unbloat.line.choose import Choice, Ranked, _in_order, choose
 from unbloat.line.computer import NEEDS, Computer
 from unbloat.line.cures import cures
 from unbloat.line.home import draw, home_of
-from unbloat.line.trials import LEAVE, scores
+from unbloat.line.trials import LEAVE, Trials, scores
 
 FEW = Computer("eth0", "cubic", ("cubic", "reno"), dict.fromkeys(NEEDS, True))
 
@@ -256,6 +256,14 @@ def test_cures_have_scores_on_any_line() -> None:
     assert scored["cake"] > 0.2 > abs(scored["reno"])
     late = scores(DSL, some[:1], "call", others=[{"app": {"kind": "udp", "rate": "2mbit"}}], draws=1, cache=False)
     assert late["cake"] < 0.1, "others fill the line"
+
+
+@pytest.mark.parametrize(("cured_s", "score"), [(0.93, 0.0), (0.80, 0.2), (1.05, -0.048)])
+def test_a_gain_below_the_smallest_difference_of_interest_scores_nothing(cured_s: float, score: float) -> None:
+    trials = Trials(home_of(DSL, (), "cubic"), {}, apps_named("page"), 1, False)
+    (reno,) = (cure for cure in cures(FEW, 1e6, 16e6) if cure.name == "reno")
+    trials.found = {name: {0: {("up", "page"): page_s}} for name, page_s in ((LEAVE, 1.0), ("reno", cured_s))}
+    assert trials.scores([reno])["reno"] == pytest.approx(score, abs=0.001)
 
 
 def test_nothing_is_sure_on_a_line_that_explains_no_measurement() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -103,7 +104,8 @@ def scores(
     Returns
     -------
     dict
-        Scores by the names of the cures; the choice to change nothing has 0. A cure that fails has none.
+        Scores by the names of the cures; the choice to change nothing has 0. A cure that fails has none. One that
+        changes no application by its smallest difference of interest has 0 at most.
 
     """
     trials = Trials(home_of(line, others, cc), ranges or {}, apps_named(wanted), jobs, cache)
@@ -159,9 +161,13 @@ class Trials:
         return score_of(*self.sides(cure), self._apps, cure) - (ALIKE if cure.parts else 0.0)
 
     def scores(self, cures: Sequence[Cure]) -> dict[str, float]:
-        """Return the scores of cures by their names, with 0 for the choice to change nothing."""
+        """Return the scores of cures by their names, with 0 for the choice to change nothing.
+
+        A cure that changes no application by its smallest difference of interest is not worth more than that.
+        """
         known = [cure for cure in cures if cure.name in self.found and cure.name not in self.failed]
-        return {LEAVE: 0.0, **{cure.name: self.score(cure) for cure in known}}
+        most = {cure.name: math.inf if is_better(*self.sides(cure), self._apps) else 0.0 for cure in known}
+        return {LEAVE: 0.0, **{cure.name: min(most[cure.name], self.score(cure)) for cure in known}}
 
     def changes_something(self, cure: Cure) -> bool:
         """Return whether a cure changes the applications at all."""
