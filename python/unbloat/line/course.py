@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 LEAST_GROUPS = 5
 """Fewer groups of packets do not show whether the rate varies."""
-LEAST_RATIO = 1.05
-"""How much the rates of groups differ at least if the rate varies; those of constant lines differ by 2 %."""
+LEAST_RATIO = 1.06
+"""How much the rates of groups differ at least if the rate varies; those of constant lines differ by up to 4 %."""
 LEAST_CHANGE = 0.01
 """Smaller changes are not noted."""
 

@@ -29,13 +29,15 @@ PROBE = PROBE_BYTES / PACKET_BYTES
 """The time of a probe by that of a packet."""
 LEAST_AGREEMENT = 0.55
 """The least agreement of many steps with a common measure; few steps must agree more clearly."""
+LEAST_OF_GROUPS = 0.4
+"""The least agreement in groups, of which several must say alike: small packets disturb some of the steps."""
 ALIKE = 0.04
 """Agreement that differs by less is alike: then the longer time of a packet counts."""
 MOST_EQUAL = 0.85
 """The most steps of one length: probes that do not wait are all as far apart as they were sent."""
 NEAR = 0.12
 """How far from a whole number of packets a step may be, in packets."""
-GROUP, NEXT = 16, 4
+GROUP, NEXT = 24, 6
 """Times between probes that together show the rate at a time; and those from one group to the next."""
 LONGEST_GROUP_MS = 3000.0
 """The rate may change within a longer group."""
@@ -62,7 +64,7 @@ def rate_of_packets(sent_ms: Numbers, waits_ms: Numbers, usual_ms: float) -> flo
         (perhaps, LIKELY_PACKET, MOST_EQUAL),
         (surely, LEAST_PACKET, 1.0),
     ):
-        found_ms = _common_ms(of, usual_ms, (least, MOST_PACKET), most_equal)
+        found_ms = _common_ms(of, usual_ms, (least, MOST_PACKET), LEAST_AGREEMENT, most_equal)
         if math.isfinite(found_ms):
             return PACKET_BYTES * 8e3 / found_ms
     return math.nan
@@ -81,7 +83,7 @@ def course_of_packets(sent_ms: Numbers, waits_ms: Numbers, usual_ms: float) -> t
             group = slice(first, first + GROUP)
             if left_ms[group][-1] - left_ms[first] > LONGEST_GROUP_MS:
                 continue
-            packet_ms = _common_ms(steps[group], usual_ms, (LIKELY_PACKET, SLOWEST_PACKET), 1.0)
+            packet_ms = _common_ms(steps[group], usual_ms, (LIKELY_PACKET, SLOWEST_PACKET), LEAST_OF_GROUPS, 1.0)
             if math.isfinite(packet_ms):
                 found.append((float(np.mean(left_ms[group])), PACKET_BYTES * 8e3 / packet_ms))
     if not found:
@@ -102,7 +104,9 @@ def _steps(sent_ms: Numbers, waits_ms: Numbers, usual_ms: float) -> tuple[Number
     return steps, steps > LEAST_STEP * usual_ms, sent_ms[1:] < leaves[:-1]
 
 
-def _common_ms(steps: Numbers, usual_ms: float, within: tuple[float, float], most_equal: float) -> float:
+def _common_ms(
+    steps: Numbers, usual_ms: float, within: tuple[float, float], least_agreement: float, most_equal: float
+) -> float:
     """Return the time of a packet of which steps between probes are multiples, beside a probe's own."""
     import numpy as np
 
@@ -113,7 +117,7 @@ def _common_ms(steps: Numbers, usual_ms: float, within: tuple[float, float], mos
     packets = np.exp(np.arange(math.log(most * usual_ms), math.log(least * usual_ms), -0.001))
     agreement = np.array([np.mean(np.cos(2 * math.pi * (steps / each - PROBE))) for each in packets])
     best = float(agreement.max())
-    if best < LEAST_AGREEMENT + 1.5 / math.sqrt(count):
+    if best < least_agreement + 1.5 / math.sqrt(count):
         return math.nan
     first = int(np.argmax(agreement > best - ALIKE))
     near = slice(first, first + 1 + int(np.argmax(np.append(agreement[first:], -1) < best - ALIKE)))
