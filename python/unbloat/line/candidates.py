@@ -204,7 +204,7 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
     changes: dict[str, Any] = {"rate_bps": side.rate_bps * ratio}
     if side.rates:
         changes["rates"] = tuple((at, rate * ratio) for at, rate in side.rates)
-    if side.discipline in ("fifo", "drophead"):
+    if has_room(side):
         changes["buffer_bytes"] = _room_at(side, side.rate_bps * ratio, measured)
     if side.target_s:
         one, other = measured.wait(0.5), simulated.wait(0.5)
@@ -219,9 +219,13 @@ def corrected(side: Side, measured: View, simulated: View) -> Side:
 
 def on_course(side: Side, mean_bps: float, rates: Sequence[tuple[float, float]], measured: View) -> Side:
     """Return a candidate whose rate varies, with the room of its buffer at the mean rate."""
-    has_room = side.discipline in ("fifo", "drophead")
-    room = _room_at(side, mean_bps, measured) if has_room else side.buffer_bytes
+    room = _room_at(side, mean_bps, measured) if has_room(side) else side.buffer_bytes
     return replace(side, rate_bps=mean_bps, rates=tuple(rates), buffer_bytes=room)
+
+
+def has_room(side: Side) -> bool:
+    """Return whether a candidate's buffer is as large as the waits show; AQMs keep their queues shorter."""
+    return side.discipline in ("fifo", "drophead")
 
 
 def _room_at(side: Side, rate_bps: float, measured: View) -> float:

@@ -6,7 +6,15 @@ import math
 from collections.abc import Mapping
 from dataclasses import replace
 
-from unbloat.line.candidates import Candidate, corrected_room, difference, on_course, penalty
+from unbloat.line.candidates import (
+    PACKETS,
+    Candidate,
+    corrected_room,
+    difference,
+    has_room,
+    on_course,
+    penalty,
+)
 from unbloat.line.course import mean_bps
 from unbloat.line.evidence import Evidence, View
 from unbloat.line.measurement import PhaseName
@@ -28,17 +36,19 @@ def along_packets(
 ) -> tuple[Side, float]:
     """Return the side that explains a phase best with a rate that follows groups of packets, and its median score.
 
-    `tried` are the candidates with a constant rate. Load both ways shows the rate at other times, too.
+    `tried` are the candidates with a constant rate. Load both ways shows the rate at other times, too. Waits that
+    differ from phase to phase tell a buffer of packets better than scores do, as these depend on chance.
     """
     views = ((name, evidence.views.get((name, measured.direction))) for name in (phase, "both"))
     courses = {name: seen.course for name, seen in views if seen and seen.course.is_known}
     changes = [each for name, course in courses.items() for each in course.changes(evidence.starts_s[name])]
     rates = tuple((max(0.001, round(at, 3)), rate) for at, rate in changes)
     mean = mean_bps(list(courses.values()))
+    counts_packets = measured.retransmitted > 0 and measured.ahead.counts_bytes(mean) is False
     sides = {
         name: on_course(each.side, mean, rates, measured)
         for name, each in tried.items()
-        if each.side.discipline != "policer"
+        if each.side.discipline != "policer" and (name in PACKETS or not (counts_packets and has_room(each.side)))
     }
     scores = {name: repeats.median_score(line, phase, measured, side) for name, side in sides.items()}
     best = min(sides, key=lambda name: scores[name] + penalty(name, measured))
