@@ -44,11 +44,13 @@ def along_packets(
     changes = [each for name, course in courses.items() for each in course.changes(evidence.starts_s[name])]
     rates = tuple((max(0.001, round(at, 3)), rate) for at, rate in changes)
     mean = mean_bps(list(courses.values()))
+    others = [name for name in tried if name not in PACKETS and has_room(tried[name].side)]
     counts_packets = measured.retransmitted > 0 and measured.ahead.counts_bytes(mean) is False
+    left_out = others if counts_packets and any(name in tried for name in PACKETS) else []
     sides = {
         name: on_course(each.side, mean, rates, measured)
         for name, each in tried.items()
-        if each.side.discipline != "policer" and (name in PACKETS or not (counts_packets and has_room(each.side)))
+        if each.side.discipline != "policer" and name not in left_out
     }
     scores = {name: repeats.median_score(line, phase, measured, side) for name, side in sides.items()}
     best = min(sides, key=lambda name: scores[name] + penalty(name, measured))
