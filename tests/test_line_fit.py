@@ -166,6 +166,16 @@ def test_packets_of_others_wait_without_load_but_jitter_is_not_taken_for_them() 
     assert share(evidence(line), "down") < LEAST_SHARE
 
 
+def test_a_computer_that_is_late_now_and_then_is_not_taken_for_others() -> None:
+    """Quantiles of the idle probes of a client on a real computer, over a link that nobody else used."""
+    shares = [0, 0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99, 1]
+    even = [0.0, 0.0082, 0.0121, 0.0364, 0.1804, 0.4119, 0.4638, 0.4896, 0.5073]
+    rare = [0.0, 0.0085, 0.0203, 0.0286, 0.1441, 0.1893, 0.7, 1.0434, 1.2588]
+    for waits in (even, rare):
+        waits_ms = np.interp(np.linspace(0, 1, 51), shares, waits)
+        assert others_share(waits_ms, 16e6, 2.0) < LEAST_SHARE
+
+
 def test_a_rate_that_varies_is_told_by_the_goodput_of_a_busy_line() -> None:
     steps = tuple((2.0 + 0.5 * place, rate) for place, rate in enumerate([2e6, 1.5e6, 2.2e6, 1.7e6, 1.3e6] * 8))
     deep = Line(Side(2e6, 600e3, rates=steps), Side(8e6, 100e3), 0.03)

@@ -16,6 +16,13 @@ LEAST_PROBES = 40
 LEAST_SHARE = 0.04
 """The share of the probes that wait on a line that others load."""
 
+LATE_MS = 0.5
+"""A computer with any jitter answers some probes this much later, even if most of the others come in time."""
+LATE_SHARE = 0.06
+"""The share of probes that such a computer may answer still later."""
+NO_JITTER_MS = 0.002
+"""The least jitter of a computer; simulated ones have less."""
+
 
 def others_share(waits_ms: Numbers, rate_bps: float, requests_hz: float) -> float:
     """Return the share of probes that waited without load longer than jitter and the client's requests explain.
@@ -32,4 +39,6 @@ def others_share(waits_ms: Numbers, rate_bps: float, requests_hz: float) -> floa
         return 0.75 - own
     # A rate that varies changes the time that a probe itself takes.
     probe_ms = PROBE_BYTES * 8e3 / rate_bps
-    return float(np.mean(waits_ms > 20 * low_ms + 3 * probe_ms + 0.01)) - own
+    has_jitter = low_ms > NO_JITTER_MS
+    jitter_ms, late_share = (max(LATE_MS, 20 * low_ms), LATE_SHARE) if has_jitter else (0.0, 0.0)
+    return float(np.mean(waits_ms > jitter_ms + 3 * probe_ms + 0.01)) - own - late_share
