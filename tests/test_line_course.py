@@ -68,7 +68,7 @@ def test_a_span_carries_at_least_what_its_parts_do(rates: list[float], ends: tup
 def test_a_span_over_a_change_carries_at_least_the_lower_rate() -> None:
     course = Course(np.array([1.0, 2.0, 3.0, 4.0]), np.array([1e6, 1e6, 2e6, 2e6]))
     found = course.least_of(np.array([1.0, 2.0, 3.0, 0.0]), np.array([2.0, 3.0, 4.0, 1.5]))
-    assert found == pytest.approx([1e6, 1e6, 2e6, 0.5e6])
+    assert found == pytest.approx([1e6, 1e6, 2e6, 1.5e6])
 
 
 def test_an_overflowing_buffer_does_not_hide_that_the_rate_varies() -> None:

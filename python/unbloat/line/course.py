@@ -13,6 +13,8 @@ LEAST_GROUPS = 5
 """Fewer groups of packets do not show whether the rate varies."""
 LEAST_RATIO = 1.06
 """How much the rates of groups differ at least if the rate varies; those of constant lines differ by up to 4 %."""
+FAR_S = 3600.0
+"""Longer than any phase."""
 LEAST_CHANGE = 0.01
 """Smaller changes are not noted."""
 
@@ -46,12 +48,17 @@ class Course:
         return float(high / low) > LEAST_RATIO
 
     def least_of(self, since_s: Numbers, ends_s: Numbers) -> Numbers:
-        """Return the bits that spans of time carried at least: between two times, the rate may be the lower one."""
+        """Return the bits that spans of time carried at least.
+
+        Between two times, the rate may be the lower one. Before the first and after the last, it may be the lowest.
+        """
         import numpy as np
 
-        lower = np.minimum(self.rates_bps[:-1], self.rates_bps[1:])
-        carried = np.concatenate([[0.0], np.cumsum(lower * np.diff(self.times_s))])
-        found: Numbers = np.interp(ends_s, self.times_s, carried) - np.interp(since_s, self.times_s, carried)
+        edges = np.concatenate([[-FAR_S], self.times_s, [FAR_S]])
+        lowest = float(np.min(self.rates_bps))
+        lower = np.concatenate([[lowest], np.minimum(self.rates_bps[:-1], self.rates_bps[1:]), [lowest]])
+        carried = np.concatenate([[0.0], np.cumsum(lower * np.diff(edges))])
+        found: Numbers = np.interp(ends_s, edges, carried) - np.interp(since_s, edges, carried)
         return found
 
     def changes(self, start_s: float) -> list[tuple[float, float]]:

@@ -164,9 +164,12 @@ def ahead_of(loaded: Sequence[View], seen: View) -> Ahead:
         return ahead(loaded, [slowed(each, seen) for each in loaded])
     known = [each for each in loaded if each.course.is_known]
     mean = mean_bps([each.course for each in known])
-    return replace(ahead(known, [each.least_rates_bps() / mean for each in known]), doubt=DOUBT)
+    shares = [each.least_rates_bps() / mean for each in known]
+    return replace(ahead(known, shares, SETTLED), doubt=DOUBT)
 
 
+SETTLED = 0.3
+"""The share of a phase after which acknowledgements of the other direction wait beside its packets."""
 DOUBT = 0.05
 """How far waits on a line whose rate varies are open, as a share."""
 

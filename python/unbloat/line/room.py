@@ -79,14 +79,15 @@ class Ahead:
         return False if apart_ms > UNSEEN_MS else None
 
 
-def ahead(phases: Sequence[Phase], slowed: Sequence[Numbers | float] = ()) -> Ahead:
+def ahead(phases: Sequence[Phase], slowed: Sequence[Numbers | float] = (), settled: float = 0.0) -> Ahead:
     """Return what was before the probes of phases of one direction.
 
     `slowed` has the rate of each phase, or that while each of its probes waited, by the rate for which the waits count.
+    `settled` is the share of a phase after which its longest wait is compared with those of others.
     """
     import numpy as np
 
-    waits, probes = [np.zeros(0)], [np.zeros(0)]
+    waits, probes, longest_ms = [np.zeros(0)], [np.zeros(0)], []
     for seen, share in zip(phases, slowed or [1.0] * len(phases), strict=True):
         known = np.isfinite(seen.added)
         sent_ms, waits_ms = seen.sent[known] * 1e3, seen.added[known]
@@ -94,10 +95,11 @@ def ahead(phases: Sequence[Phase], slowed: Sequence[Numbers | float] = ()) -> Ah
         waits_ms = np.maximum(0.0, waits_ms - min(seen.jitter_ms, MOST_JITTER * most_ms))
         left_ms = np.maximum.accumulate(sent_ms + waits_ms)
         waits.append(waits_ms * np.broadcast_to(share, known.shape)[known])
+        late = waits[-1][sent_ms >= settled * seen.load_s * 1e3]
+        longest_ms += [_longest_ms(late)] if len(late) > 1 else []
         before = np.arange(len(sent_ms), dtype=float)
         probes.append(np.maximum(0.0, before - np.searchsorted(left_ms, sent_ms)))
-    longest_ms = tuple(_longest_ms(each) for each in waits[1:] if len(each) > 1)
-    return Ahead(np.concatenate(waits), np.concatenate(probes), longest_ms)
+    return Ahead(np.concatenate(waits), np.concatenate(probes), tuple(longest_ms))
 
 
 def _longest_ms(waits_ms: Numbers) -> float:
