@@ -214,11 +214,13 @@ def test_no_shaper_is_tried_in_a_direction_that_may_be_faster() -> None:
 
 
 def test_of_cures_that_are_alike_the_cheapest_leads() -> None:
-    def ranked(name: str, score: float, lost_percent: float) -> Ranked:
-        return Ranked(name, "host", "", "", score=score, lost_percent=lost_percent, draws=9)
+    def ranked(name: str, score: float, lost_percent: float, sure: float = 0.9) -> Ranked:
+        return Ranked(name, "host", "", "", score=score, lost_percent=lost_percent, draws=9, sure=sure)
 
     found = [ranked("a", 0.20, 9.0), ranked("b", 0.19, 3.0), ranked("c", 0.17, 0.0)]
     assert [each.name for each in _in_order(found, 9)] == ["b", "a", "c"]
+    unsure = ranked("d", 0.195, 0.0, sure=0.5)
+    assert [each.name for each in _in_order([*found, unsure], 9)] == ["b", "a", "d", "c"]
 
 
 def test_gains_have_a_sign_and_a_bound() -> None:

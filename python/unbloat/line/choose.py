@@ -15,7 +15,7 @@ fitted line itself.
   Throughput that they give up beside those of the neighbour is *yielding*, which a program that is cured alone may do.
 * Score (`trials.py`): the mean gain of the applications, each between -1 and 1, less half the cost and a tenth of the
   yielding. A cure is worth it if one application gains its smallest difference of interest, the score is above `ALIKE`,
-  and most draws agree. The cheapest leads where the best scores are alike.
+  and most draws agree. The cheapest leads where the best scores are alike, if it is as sure.
 * Shapers need a rate that is constant and known (`_shaped_rate`).
 * `sure` is a probability: of n draws k agree that one application gains its smallest difference and the score is above
   `ALIKE`. By Laplace's rule of succession it is (k + 1) / (n + 2), so that few draws make nothing certain.
@@ -477,9 +477,13 @@ def _best(ordered: Sequence[Cure], count: int) -> list[Cure]:
 
 
 def _in_order(found: Sequence[Ranked], most: int) -> list[Ranked]:
-    """Order cures by their scores, those with most draws first; the cheapest of those that are like the best leads."""
+    """Order cures by their scores, those with most draws first.
+
+    The cheapest leads of those whose score is like that of the best, and which are as sure.
+    """
     ordered = sorted(found, key=lambda each: (each.draws < most, -each.score))
-    alike = [each for each in ordered if each.draws == ordered[0].draws and each.score > ordered[0].score - ALIKE]
+    equals = [each for each in ordered if each.draws == ordered[0].draws and each.sure >= ordered[0].sure]
+    alike = [each for each in equals if each.score > ordered[0].score - ALIKE]
     cheapest = min(alike, key=lambda each: each.cost_percent, default=None)
     return sorted(ordered, key=lambda each: each is not cheapest)
 
