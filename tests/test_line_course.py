@@ -12,11 +12,11 @@ from unbloat.line.packet_times import course_of_packets
 
 STEPS = tuple((1.0 + 0.5 * place, rate) for place, rate in enumerate([8e5, 1e6, 1.15e6, 9e5, 7e5] * 6))
 SLOW = Line(Side(1e6, 45e3, rates=STEPS), Side(20e6, 100e3), 0.03)
-"""Its buffer up overflows all the time, so goodput in parts of a phase says little."""
+"""The uplink's buffer overflows all the time. Goodput in parts of a phase then says little about the rate."""
 PLAN = Plan(idle_s=2.0, down_s=0.0, up_s=8.0, both_s=0.0)
 
 
-def left_and_sent(packets_ms: np.ndarray, jitter_ms: float) -> tuple[np.ndarray, np.ndarray]:
+def sent_and_waits(packets_ms: np.ndarray, jitter_ms: float) -> tuple[np.ndarray, np.ndarray]:
     """Return when probes were sent, and their waits in a queue in which each packet takes some time."""
     draw = np.random.default_rng(1)
     each = draw.integers(1, 4, len(packets_ms))
@@ -27,7 +27,7 @@ def left_and_sent(packets_ms: np.ndarray, jitter_ms: float) -> tuple[np.ndarray,
 
 @pytest.mark.parametrize("packet_ms", [5.5, 12.0, 40.0])
 def test_a_constant_rate_has_a_level_course(packet_ms: float) -> None:
-    times, rates = course_of_packets(*left_and_sent(np.full(200, packet_ms), 0.1), packet_ms / 0.9)
+    times, rates = course_of_packets(*sent_and_waits(np.full(200, packet_ms), 0.1), packet_ms / 0.9)
     course = Course(times / 1e3, rates)
     assert course.is_long
     assert not course.varies
@@ -36,14 +36,14 @@ def test_a_constant_rate_has_a_level_course(packet_ms: float) -> None:
 
 def test_a_rate_that_changes_is_followed() -> None:
     packets_ms = np.where(np.arange(300) < 150, 10.0, 14.0)
-    times, rates = course_of_packets(*left_and_sent(packets_ms, 0.1), 12.0)
+    times, rates = course_of_packets(*sent_and_waits(packets_ms, 0.1), 12.0)
     assert Course(times / 1e3, rates).varies
     assert rates[:5] == pytest.approx(1.2e6, rel=0.01)
     assert rates[-5:] == pytest.approx(12e6 / 14, rel=0.01)
 
 
 def test_fast_lines_and_few_probes_have_no_course() -> None:
-    sent, waits = left_and_sent(np.full(200, 12.0), 0.1)
+    sent, waits = sent_and_waits(np.full(200, 12.0), 0.1)
     assert len(course_of_packets(sent, waits, 3.0)[0]) == 0
     assert len(course_of_packets(sent[:20], waits[:20], 12.0)[0]) == 0
 

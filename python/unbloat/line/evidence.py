@@ -154,8 +154,14 @@ def slowed(seen: View, beside: View) -> float:
     return ratio if ratio < most else 1.0
 
 
+SETTLED = 0.3
+"""The share of a phase after which acknowledgements of the other direction wait beside its packets."""
+DOUBT = 0.05
+"""How far waits on a line whose rate varies are open, as a share."""
+
+
 def ahead_of(loaded: Sequence[View], seen: View) -> Ahead:
-    """Return what was before the probes of phases of a direction, by the rate of one of them.
+    """Return what was before the probes of all phases of a direction, with waits as at the rate of the phase `seen`.
 
     The first phase loads the direction alone, and tells whether the rate varies. With load both ways, acknowledgements
     disturb the times of packets. If the rate varies, waits count by its mean, and only where phases show the rate.
@@ -166,12 +172,6 @@ def ahead_of(loaded: Sequence[View], seen: View) -> Ahead:
     mean = mean_bps([each.course for each in known])
     shares = [each.least_rates_bps() / mean for each in known]
     return replace(ahead(known, shares, SETTLED), doubt=DOUBT)
-
-
-SETTLED = 0.3
-"""The share of a phase after which acknowledgements of the other direction wait beside its packets."""
-DOUBT = 0.05
-"""How far waits on a line whose rate varies are open, as a share."""
 
 
 Columns = Mapping[str, Mapping[str, Any]]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from unbloat.line.model import FOREIGN_BYTES, PACKET_BYTES, PROBE_BYTES
+from unbloat.line.stretches import NO_WAIT_MS
 
 if TYPE_CHECKING:
     from unbloat.line.arrays import Numbers
@@ -15,13 +16,10 @@ LEAST_PROBES = 40
 """Fewer probes of a line without load do not tell how many of them wait."""
 LEAST_SHARE = 0.04
 """The share of the probes that wait on a line that others load."""
-
 LATE_MS = 0.5
 """A computer with any jitter answers some probes this much later, even if most of the others come in time."""
 LATE_SHARE = 0.06
 """The share of probes that such a computer may answer still later."""
-NO_JITTER_MS = 0.002
-"""The least jitter of a computer; simulated ones have less."""
 
 
 def others_share(waits_ms: Numbers, rate_bps: float, requests_hz: float) -> float:
@@ -39,6 +37,8 @@ def others_share(waits_ms: Numbers, rate_bps: float, requests_hz: float) -> floa
         return 0.75 - own
     # A rate that varies changes the time that a probe itself takes.
     probe_ms = PROBE_BYTES * 8e3 / rate_bps
-    has_jitter = low_ms > NO_JITTER_MS
-    jitter_ms, late_share = (max(LATE_MS, 20 * low_ms), LATE_SHARE) if has_jitter else (0.0, 0.0)
-    return float(np.mean(waits_ms > jitter_ms + 3 * probe_ms + 0.01)) - own - late_share
+    late_ms = 3 * probe_ms + 0.01
+    if low_ms > NO_WAIT_MS:  # Clocks and computers without any jitter are simulated ones.
+        late_ms += max(LATE_MS, 20 * low_ms)
+        own += LATE_SHARE
+    return float(np.mean(waits_ms > late_ms)) - own
